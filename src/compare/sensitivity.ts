@@ -24,7 +24,7 @@ export interface Sensitivity {
 }
 
 /** What steps worlds. */
-export type Steps = Pick<MuJoCoWorld, "step" | "withMargins" | "facesMeet">;
+export type Steps = Pick<MuJoCoWorld, "step" | "withMargins">;
 
 /** An error that MuJoCo's own changes account for. */
 export const isExcused = (error: number, sensitivity: number): boolean => error <= SENSITIVITY_MARGIN * sensitivity;
@@ -56,7 +56,7 @@ export function sensitivityOf(
     collect(probe);
     count(probe);
   }
-  for (const shift of world.facesMeet ? [-TOUCHING] : [TOUCHING, -TOUCHING]) {
+  for (const shift of [TOUCHING, -TOUCHING]) {
     const probe = world.withMargins(shift, () => world.step(from));
     // a shift that turns nothing on or off only stretches the constraints that are there
     if (probe.ncon !== result.ncon || probe.nefc !== result.nefc) collect(probe);

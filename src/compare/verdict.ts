@@ -161,7 +161,6 @@ export class Judge {
       {
         step: (from) => world.stepByAcceleration(from),
         withMargins: (change, call) => world.withMargins(change, call),
-        facesMeet: world.facesMeet,
       },
       sample,
     );

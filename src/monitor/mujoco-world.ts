@@ -71,14 +71,16 @@ const largest = (values: Float64Array): number => values.reduce((most, x) => Mat
 /** MuJoCo's side of a comparison. `delete()` it. */
 export class MuJoCoWorld {
   readonly oracle: Oracle;
-  /** Whether faces may meet without a margin: with one, MuJoCo makes their contacts by another rule. */
-  readonly facesMeet: boolean;
-
+  /** Geoms whose faces may meet: with a margin above zero MuJoCo makes their contacts by another rule. */
+  readonly #facing: ReadonlySet<number>;
   readonly #remembers: boolean;
 
   private constructor(oracle: Oracle, model: Model) {
     this.oracle = oracle;
-    this.facesMeet = geomPairs(model).some((pair) => meetsInFaces(model, pair));
+    const geoms = geomPairs(model)
+      .filter((pair) => meetsInFaces(model, pair))
+      .flatMap(({ geom1, geom2 }) => [geom1, geom2]);
+    this.#facing = new Set(geoms);
     this.#remembers = remembersEnergy(model);
   }
 
@@ -162,15 +164,23 @@ export class MuJoCoWorld {
     };
   }
 
-  /** Runs a function while all margins of contacts and limits are larger by `change` (m, rad). */
+  /**
+   * Runs a function while margins of contacts and limits are larger by `change` (m, rad): all of them, but those of geoms
+   * whose faces may meet where it is above zero.
+   */
   withMargins<T>(change: number, call: () => T): T {
     const { model } = this.oracle;
-    const margins = ["geom_margin", "pair_margin", "body_margin", "jnt_margin"] as const;
+    const margins = ["geom_margin", "pair_margin", "body_margin", "jnt_margin", "tendon_margin"] as const;
     const before = margins.map((name) => Float64Array.from(model[name] as Float64Array));
+    const [geom1, geom2] = [model.pair_geom1 as Int32Array, model.pair_geom2 as Int32Array];
+    const keeps = (name: string, i: number) =>
+      change > 0 &&
+      ((name === "geom_margin" && this.#facing.has(i)) ||
+        (name === "pair_margin" && this.#facing.has(geom1[i]) && this.#facing.has(geom2[i])));
     try {
       for (const name of margins) {
         const view = model[name] as Float64Array;
-        for (let i = 0; i < view.length; i++) view[i] += change;
+        for (let i = 0; i < view.length; i++) if (!keeps(name, i)) view[i] += change;
       }
       return call();
     } finally {

@@ -193,6 +193,24 @@ describe("judgement", () => {
     }
   });
 
+  test("also on the floor of a model in which faces may meet", async () => {
+    // the drum turns on its floor; between it and the box a margin would change the rule of their contacts
+    const faces = await loadModel(`
+      <mujoco><worldbody><geom type="plane" size="5 5 1"/>
+        <body pos="0 0 0.5000005"><joint axis="0 0 1"/><geom type="cylinder" size="0.1 0.5"/></body>
+        <body pos="1 0 1"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body></worldbody></mujoco>`);
+    const room = await MuJoCoWorld.create(faces);
+    try {
+      const from = startState(faces, 0, 0);
+      const result = room.step(from);
+      const range = sensitivityOf(room, { from, result }, quantitiesOf(faces)).ncon;
+      expect([result.ncon, range]).toEqual([0, [0, 3]]);
+      expect(room.step(from)).toEqual(result);
+    } finally {
+      room.delete();
+    }
+  });
+
   const falling = (gap: number): Sample => {
     const sample = ballAt(gap);
     const from = { ...sample.from, qvel: Float64Array.of(0, 0, -1, 0, 0, 0) };
