@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildBrowser } from "./browser-bundle.mjs";
+import { bundle } from "./bundle.mjs";
 import { emit } from "./emit.mjs";
 import { buildPage } from "./viewer-page.mjs";
 
@@ -11,8 +12,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 rmSync(dist, { recursive: true, force: true });
 
-const status = emit(dist);
+const status = emit(dist, "--emitDeclarationOnly");
 if (status !== 0) process.exit(status);
+await bundle(dist);
 
 const viewer = join(dist, "viewer");
 mkdirSync(viewer);

@@ -40,7 +40,7 @@ export const armTable = defineTask({
     reach: 0.25,
     effort_weight: 0.01,
   },
-  ...actionTable(combinations([LEVELS, LEVELS, LEVELS])),
+  ...actionTable(() => combinations([LEVELS, LEVELS, LEVELS])),
 
   observe: {
     angles: "[sin(qpos), cos(qpos)]",

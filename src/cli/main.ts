@@ -1,6 +1,4 @@
 // `corral`: finds the command, runs it, and turns what it throws into a line and an exit code
-import { existsSync } from "node:fs";
-import { extname } from "node:path";
 import {
   AdapterUnavailableError,
   CorralError,
@@ -13,29 +11,29 @@ import { corralVersion } from "../core/version.ts";
 import { withTaskFiles } from "./task-file.ts";
 import { type Command, EXIT, guardOutput, print, printJson, progress, UsageError } from "./io.ts";
 
-/** The commands in the order of the list; each is a file of this folder. */
-const COMMANDS = [
-  "doctor",
-  "demo",
-  "train",
-  "play",
-  "evaluate",
-  "render",
-  "view",
-  "export",
-  "list",
-  "plan",
-  "stress",
-  "bench",
-  "tune",
-  "compare",
-  "check-model",
-  "inspect",
-  "replay",
-  "check-env",
-  "new-task",
-  "serve",
-];
+/** The commands in the order of the list, loaded on demand: `corral doctor` must work if physics does not load. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  doctor: () => import("./doctor.ts"),
+  demo: () => import("./demo.ts"),
+  train: () => import("./train.ts"),
+  play: () => import("./play.ts"),
+  evaluate: () => import("./evaluate.ts"),
+  render: () => import("./render.ts"),
+  view: () => import("./view.ts"),
+  export: () => import("./export.ts"),
+  list: () => import("./list.ts"),
+  plan: () => import("./plan.ts"),
+  stress: () => import("./stress.ts"),
+  bench: () => import("./bench.ts"),
+  tune: () => import("./tune.ts"),
+  compare: () => import("./compare.ts"),
+  "check-model": () => import("./check-model.ts"),
+  inspect: () => import("./inspect.ts"),
+  replay: () => import("./replay.ts"),
+  "check-env": () => import("./check-env.ts"),
+  "new-task": () => import("./new-task.ts"),
+  serve: () => import("./serve.ts"),
+};
 
 /** Codes of errors that say: not enough of something. */
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);
@@ -72,8 +70,8 @@ async function dispatch(args: string[]): Promise<number> {
     return EXIT.done;
   }
 
-  const command = await load(name);
-  if (!command) throw new UsageError(unknown(name));
+  if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(unknown(name));
+  const command = await COMMANDS[name]();
   const options = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : undefined);
   if (options.includes("--help") || options.includes("-h")) {
     print(command.help.trim());
@@ -82,32 +80,18 @@ async function dispatch(args: string[]): Promise<number> {
   return command.run(await withTaskFiles(rest));
 }
 
-function fileOf(name: string): URL {
-  return new URL(`./${name}${extname(import.meta.url)}`, import.meta.url);
-}
-
-function available(): string[] {
-  return COMMANDS.filter((name) => existsSync(fileOf(name)));
-}
-
-// loaded on demand: `corral doctor` must work if physics does not load
-async function load(name: string): Promise<Command | undefined> {
-  if (!available().includes(name)) return undefined;
-  return (await import(fileOf(name).href)) as Command;
-}
-
 function unknown(name: string): string {
   const what = name.startsWith("-") ? `'${name}' is no option of corral` : `'${name}' is no command of corral`;
-  const alike = nearest(name, available());
+  const names = Object.keys(COMMANDS);
+  const alike = nearest(name, names);
   if (alike.length > 0) return `${what}. Did you mean ${alike.map((other) => `'${other}'`).join(" or ")}?`;
-  return `${what}. Commands: ${available().join(", ")}.`;
+  return `${what}. Commands: ${names.join(", ")}.`;
 }
 
 async function overview(): Promise<string> {
-  const names = available();
-  const width = Math.max(...names.map((name) => name.length));
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const lines: string[] = [];
-  for (const name of names) lines.push(`  ${name.padEnd(width)}  ${(await load(name))?.summary}`);
+  for (const [name, load] of Object.entries(COMMANDS)) lines.push(`  ${name.padEnd(width)}  ${(await load()).summary}`);
   return [
     "corral: thousands of MuJoCo worlds on any GPU, from Node",
     "",

@@ -1,6 +1,6 @@
 // values of earlier processes in files of the cache folder: what cannot be read, or is not what was written, is not there
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Deserializer, Serializer } from "node:v8";
 import { writeCached } from "./cached-file.ts";
@@ -12,13 +12,19 @@ export function digestOf(...parts: readonly (string | Uint8Array)[]): string {
   return hash.digest("hex");
 }
 
+/** What stands for all files of a folder where they are bundled: tools/bundle.mjs writes it. */
+const DIGEST = "sources.sha256";
+
 /** The bytes of all files of a folder and below it, in the order of their names. */
-export const sourcesIn = (folder: string): Buffer[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
+export function sourcesIn(folder: string): Buffer[] {
+  const digest = join(folder, DIGEST);
+  if (existsSync(digest)) return [readFileSync(digest)];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
     .map((file) => readFileSync(file));
+}
 
 /** The value of a file; undefined if there is none. */
 export function readCachedValue(file: string): unknown {

@@ -111,11 +111,22 @@ function append<K, T>(map: Map<K, T[]>, key: K, value: T): void {
   else map.set(key, [value]);
 }
 
+const analysed = new WeakMap<Trace, Liveness>();
+
+/** What matters of a trace, which nothing is added to any more: found once, for the plan and for every back end. */
+export function analyse(trace: Trace): Liveness {
+  const known = analysed.get(trace);
+  if (known) return known;
+  const live = analyseAnew(trace);
+  analysed.set(trace, live);
+  return live;
+}
+
 /**
- * What matters of a trace. Repeated until nothing changes: an assignment that is always overwritten, and a load that
+ * Repeated until nothing changes: an assignment that is always overwritten, and a load that
  * nothing needs, may have been the only reader of another.
  */
-export function analyse(trace: Trace): Liveness {
+function analyseAnew(trace: Trace): Liveness {
   const surveyed = survey(trace);
   const assignments = sketch(trace.root);
   let dead: ReadonlySet<Statement> = new Set();

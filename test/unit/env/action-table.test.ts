@@ -45,6 +45,10 @@ test("tables that cannot be are refused", async () => {
   expect(message(() => actionTable([[1, 2], [1]]))).toBe(
     "[bad-action-table] row 1 of an action table is no 2 finite numbers. Give one row of controls for each action.",
   );
+  // of a function the rows are made, and refused, with the environment
+  await expect(makeVec(rover(actionTable(() => [[1, 2], [1]])), { numEnvs: 1, device: "cpu" })).rejects.toThrow(
+    "row 1 of an action table is no 2 finite numbers",
+  );
   await expect(makeVec(rover(actionTable([[1, 2, 3]])), { numEnvs: 1, device: "cpu" })).rejects.toThrow(
     "[bad-action-table] task Rover, actionSpace: rows of the action table have 3 numbers; the model has 2 controls. Give one for each.",
   );

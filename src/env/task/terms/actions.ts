@@ -8,21 +8,18 @@ import type { Scene } from "../task.ts";
 
 /**
  * A Discrete action space whose ids stand for rows of controls, to be spread into a task: `...actionTable(rows)`. The
- * table lies once in a buffer on the device, which the plan shows; actions stay ids of four bytes.
+ * table lies once in a buffer on the device, which the plan shows; actions stay ids of four bytes. A function makes the
+ * rows when an environment is made: a task with many then costs its import nothing.
  * @throws CorralError bad-action-table
  */
-export function actionTable(rows: readonly ArrayLike<number>[]) {
-  const width = rows[0]?.length ?? 0;
-  const bad = rows.findIndex((row) => row.length !== width || !Array.prototype.every.call(row, Number.isFinite));
-  if (width === 0 || bad >= 0) {
-    const what =
-      width === 0 ? "an action table is empty" : `row ${bad} of an action table is no ${width} finite numbers`;
-    throw new CorralError("bad-action-table", `${what}. Give one row of controls for each action.`, { row: bad });
-  }
-  const flat = rows.flatMap((row) => Array.from(row));
+export function actionTable(rows: Rows | (() => Rows)) {
+  let made: ReturnType<typeof checked> | undefined;
+  const tableOf = () => (made ??= checked(typeof rows === "function" ? rows() : rows));
+  if (typeof rows !== "function") tableOf();
   return {
     actionSpace: (model: Model): Discrete => {
-      if (width === model.nu) return new Discrete(rows.length, 0, rows);
+      const { all, width } = tableOf();
+      if (width === model.nu) return new Discrete(all.length, 0, all);
       throw new CorralError(
         "bad-action-table",
         `rows of the action table have ${width} numbers; the model has ${model.nu} controls. Give one for each.`,
@@ -30,6 +27,7 @@ export function actionTable(rows: readonly ArrayLike<number>[]) {
       );
     },
     control: ({ action: [id] }: Scene): readonly Scalar[] => {
+      const { flat, width } = tableOf();
       const at = table("action_table", flat);
       const start = mul(id, width);
       // an id that a kernel wrote may be anything: its world says BAD_CTRL, and nothing beyond the table is read
@@ -37,6 +35,19 @@ export function actionTable(rows: readonly ArrayLike<number>[]) {
       return Array.from({ length: width }, (_, k) => at(add(inside, k)));
     },
   };
+}
+
+type Rows = readonly ArrayLike<number>[];
+
+function checked(all: Rows) {
+  const width = all[0]?.length ?? 0;
+  const bad = all.findIndex((row) => row.length !== width || !Array.prototype.every.call(row, Number.isFinite));
+  if (width === 0 || bad >= 0) {
+    const what =
+      width === 0 ? "an action table is empty" : `row ${bad} of an action table is no ${width} finite numbers`;
+    throw new CorralError("bad-action-table", `${what}. Give one row of controls for each action.`, { row: bad });
+  }
+  return { all, width, flat: all.flatMap((row) => Array.from(row)) };
 }
 
 /** All combinations of levels, the last changing fastest: 30 levels of three joints are 27,000 actions. */
