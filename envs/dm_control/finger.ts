@@ -1,32 +1,16 @@
 // finger: a spinner is turned by a finger of two links
 import { type Scene, type StartScene, type Task } from "../../src/env/index.ts";
 import { cos, sin } from "../../src/trace/math.ts";
-import { add, and, clamp, div, gt, mul, select, square, sub, type Bool, type Scalar } from "../../src/trace/scalar.ts";
+import { add, and, mul, select, type Bool, type Scalar } from "../../src/trace/scalar.ts";
 import { spread } from "../shared.ts";
 import { randomJoints, suite } from "./common.ts";
+import { isBeyond, plus, turned } from "./plane.ts";
 
 /** Where finger and spinner are hinged (m), and how far the tip and the target are from the spinner's hinge. */
 const [FINGER, SPINNER, HEIGHT] = [-0.2, 0.2, 0.4];
 const RADIUS = 0.13;
 /** Starts that are tried: all touch the spinner less often than once in 10^9. */
 const TRIES = 12;
-
-type Point = readonly [x: Scalar, z: Scalar];
-
-/** A point of a body that is turned by an angle about -y. */
-const turned = ([x, z]: Point, angle: Scalar): Point => [
-  sub(mul(x, cos(angle)), mul(z, sin(angle))),
-  add(mul(x, sin(angle)), mul(z, cos(angle))),
-];
-const plus = (a: Point, b: Point): Point => [add(a[0], b[0]), add(a[1], b[1])];
-
-/** Whether a point is further than `far` from a segment. */
-function isBeyond(p: Point, a: Point, b: Point, far: number): Bool {
-  const [dx, dz] = [sub(b[0], a[0]), sub(b[1], a[1])];
-  const [px, pz] = [sub(p[0], a[0]), sub(p[1], a[1])];
-  const along = clamp(div(add(mul(px, dx), mul(pz, dz)), add(square(dx), square(dz))), 0, 1);
-  return gt(add(square(sub(px, mul(along, dx))), square(sub(pz, mul(along, dz)))), far * far);
-}
 
 /** Whether the fingertip, the only part that reaches it, touches neither half of the spinner. */
 function isFree([proximal, distal, hinge]: readonly Scalar[]): Bool {

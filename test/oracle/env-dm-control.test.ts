@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { makeVec } from "../../src/env/index.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
 import { defineVec } from "../../src/env/make.ts";
 import { distance } from "../support/recorded-steps.ts";
 import { envBounds } from "../support/tolerances.ts";
@@ -13,6 +14,7 @@ interface Step {
   readonly qvel: number[];
   readonly qacc_warmstart: number[];
   readonly target?: number[];
+  readonly turn?: number[];
   readonly action: number[];
   readonly after: { readonly qpos: number[]; readonly qvel: number[] };
   readonly observation: number[];
@@ -50,6 +52,7 @@ async function replayed({ task, steps }: Recorded, device: "cpu-f64" | "wasm") {
     qvel: all(steps, (s) => s.qvel),
     qacc_warmstart: all(steps, (s) => s.qacc_warmstart),
     ...(steps[0].target ? { target: all(steps, (s) => s.target!) } : {}),
+    ...(steps[0].turn ? { turn: all(steps, (s) => s.turn!) } : {}),
   });
   const { observations, rewards } = await env.step(Float32Array.from(all(steps, (s) => s.action)));
   const after = await env.getState(["qpos", "qvel"]);
@@ -89,7 +92,7 @@ describe.each(recordings.map((r) => [r.task, r] as const))("dm-%s", (task, recor
   const full = process.env.CORRAL_FULL !== undefined;
   const steps = full || !/swimmer15|humanoid-(stand|run)/.test(task);
   const devices = full || !task.startsWith("humanoid") ? (["cpu-f64", "wasm"] as const) : (["wasm"] as const);
-  const isChain = /^(swimmer|humanoid)/.test(task);
+  const isChain = /^(swimmer|humanoid|manipulator)/.test(task);
   test.runIf(steps).each(devices)("steps, observes and rewards as dm_control does, on %s", async (device) => {
     const worst = await replayed(recorded, device);
     const chains = device === "wasm" ? envBounds.dmControlChains : envBounds.qvel64;
@@ -98,4 +101,29 @@ describe.each(recordings.map((r) => [r.task, r] as const))("dm-%s", (task, recor
       expect(error, name).toBeLessThan(value);
     }
   });
+});
+
+test("a manipulator starts with nothing that touches, its ball anywhere, in the hand or at the target", async () => {
+  const numEnvs = 256;
+  await using env = await makeVec("dm-manipulator-bring_ball", { numEnvs, device: "wasm", recorder: false });
+  const { observations } = await env.reset({ seed: 1 });
+  const { qpos } = await env.getState(["qpos"]);
+  const { nq } = env.model;
+  const places = Array.from({ length: numEnvs }, (_, w) => observations.slice(44 * w, 44 * (w + 1)));
+  const touching = await withMuJoCo(env.model, (oracle) =>
+    places.map((_, w) => {
+      oracle.write("qpos", qpos.slice(w * nq, (w + 1) * nq));
+      oracle.mujoco.mj_forward(oracle.model, oracle.data);
+      return oracle.contacts().length;
+    }),
+  );
+  expect(touching.filter((n) => n > 0).length).toBeLessThanOrEqual(1);
+  // hand_pos is at 29, object_pos at 33, target_pos at 40
+  const away = (o: ArrayLike<number>, from: number) => Math.hypot(o[33] - o[from], o[34] - o[from + 1]);
+  const atTarget = places.filter((o) => away(o, 40) < 1e-6).length;
+  const inHand = places.filter((o) => Math.abs(away(o, 29) - 0.065) < 1e-5).length;
+  for (const count of [atTarget, inHand]) {
+    expect(count).toBeGreaterThan(5);
+    expect(count).toBeLessThan(50);
+  }
 });

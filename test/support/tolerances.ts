@@ -208,7 +208,7 @@ export const envBounds = {
   dmControlChains: {
     value: 1e-3,
     reason:
-      "float32: state and observation of swimmers and humanoid; links of 10 g with an armature of 1e-6 kg m² have accelerations of 1e4 rad/s², whose rounding 15 steps sum. Their rewards keep to dmControl, and float64 to qvel64",
+      "float32: state and observation of swimmers, humanoid and manipulator; links of 10 g with an armature of 1e-6 kg m², and digits of 5 g between stiff contacts, have accelerations of 1e4 rad/s², whose rounding 10 to 15 steps sum. Their rewards keep to dmControl, and float64 to qvel64",
   },
   qpos: { value: 1e-5, reason: "float32: some twenty evaluations, each with stiff contacts" },
   qvel: { value: 1e-3, reason: "float32, as qpos; also for observations, which contain contact forces" },

@@ -20,7 +20,7 @@ TASKS = [
     "acrobot-swingup", "acrobot-swingup_sparse", "point_mass-easy", "reacher-easy", "reacher-hard", "ball_in_cup-catch",
     "cheetah-run", "walker-stand", "walker-walk", "walker-run", "hopper-stand", "hopper-hop", "finger-spin",
     "finger-turn_easy", "finger-turn_hard", "fish-upright", "fish-swim",
-    "swimmer-swimmer6", "swimmer-swimmer15", "humanoid-stand", "humanoid-walk", "humanoid-run",
+    "swimmer-swimmer6", "swimmer-swimmer15", "humanoid-stand", "humanoid-walk", "humanoid-run", "manipulator-bring_ball",
 ]
 STEPS = 40
 EVERY = 5
@@ -37,6 +37,9 @@ def state(physics):
         row["target"] = physics.named.model.geom_pos["target", :2].tolist()
     if physics.model.name == "finger":
         row["target"] = physics.named.model.site_pos["target", [0, 2]].tolist()
+    if physics.model.name == "planar manipulator":
+        row["target"] = physics.named.model.body_pos["target_ball", [0, 2]].tolist()
+        row["turn"] = physics.named.model.body_quat["target_ball", [0, 2]].tolist()
     if physics.model.name == "swimmer":
         row["target"] = physics.named.model.geom_pos["target", :2].tolist()
     if physics.model.name == "fish":
@@ -71,6 +74,17 @@ def push(env, task, rng, t):
         if task.startswith("hopper"):
             physics.data.qpos[:] = rng.normal(0, 0.05, physics.model.nq) + [0, 0.2, 0, 0, -0.1, 0.2, 0]
             physics.data.qvel[0] = rng.uniform(0, 4)
+        if task.startswith("manipulator"):
+            # in the open hand, which closes, or near the target
+            model = physics.named.model
+            data.qpos[["thumb", "thumbtip", "finger", "fingertip"]] = rng.uniform([0.4, -0.1] * 2, [0.6, 0.1] * 2)
+            data.qvel[:] = rng.normal(0, 0.3, physics.model.nv)
+            if rng.uniform() < 0.5:
+                data.qpos[["ball_x", "ball_z"]] = model.body_pos["target_ball", [0, 2]] + rng.normal(0, 0.01, 2)
+            else:
+                data.qpos[["arm_root", "arm_shoulder", "arm_elbow", "arm_wrist"]] = rng.normal(0, 0.3, 4)
+                physics.after_reset()
+                data.qpos[["ball_x", "ball_z"]] = data.site_xpos["grasp", [0, 2]] + rng.normal(0, 0.002, 2)
         if task.startswith("swimmer"):
             physics.data.qpos[:2] = physics.named.model.geom_pos["target", :2] + rng.normal(0, 0.1, 2)
         if task.startswith("humanoid"):

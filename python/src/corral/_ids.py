@@ -31,6 +31,7 @@ IDS = (
     "dm-humanoid-stand",
     "dm-humanoid-walk",
     "dm-humanoid-run",
+    "dm-manipulator-bring_ball",
     "Go1Velocity",
     "Go1Rough",
     "HalfCheetah-v5",

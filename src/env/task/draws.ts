@@ -1,8 +1,8 @@
 // random numbers of a reset, in the kernel: the traced twin of RandomStream
 import { CorralError } from "../../core/errors.ts";
-import { array, loop } from "../../trace/control.ts";
+import { array, breakIf, loop, type LocalArray } from "../../trace/control.ts";
 import { normalPair, philox4x32, uniform01, type Key } from "../../trace/philox.ts";
-import { add, isNode, shl, toU32, uadd, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, isNode, mul, shl, toU32, uadd, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 
 /** Blocks of a control step: with 2^24 steps of an episode they fill the counter. */
 const STEP_BITS = 8;
@@ -29,10 +29,9 @@ export class Draws {
     this.#step = step;
   }
 
-  /** `count` random words (u32). */
-  words(count: number): Int[] {
+  /** The number of the first of the next blocks, which are taken. */
+  #take(blocks: number): number {
     const first = this.#blocks;
-    const blocks = Math.ceil(count / 4);
     this.#blocks += blocks;
     if (this.#blocks > STEP_BLOCKS && isNode(this.#step)) {
       throw new CorralError(
@@ -40,14 +39,41 @@ export class Draws {
         `a control step draws ${4 * this.#blocks} random words for one purpose; it has ${4 * STEP_BLOCKS}. Draw fewer.`,
       );
     }
+    return first;
+  }
+
+  /** An array of `blocks` blocks, and what fills it with those from `first` on. */
+  #storage(blocks: number): { words: LocalArray; fill: (first: Int) => void } {
     const words = array("random", 4 * blocks, "u32");
     // a loop, since ten rounds are many operations and resets are rare
-    loop(blocks, (i) => {
-      const block = uadd(shl(toU32(this.#step), STEP_BITS), toU32(add(i, first)));
-      const four = philox4x32([this.#world, this.#episode, this.#stream, block], this.#key);
-      four.forEach((word, k) => words.set(add(i4(i), k), word));
-    });
+    const fill = (first: Int) =>
+      loop(blocks, (i) => {
+        const block = uadd(shl(toU32(this.#step), STEP_BITS), toU32(add(i, first)));
+        const four = philox4x32([this.#world, this.#episode, this.#stream, block], this.#key);
+        four.forEach((word, k) => words.set(add(i4(i), k), word));
+      });
+    return { words, fill };
+  }
+
+  /** `count` random words (u32). */
+  words(count: number): Int[] {
+    const blocks = Math.ceil(count / 4);
+    const { words, fill } = this.#storage(blocks);
+    fill(this.#take(blocks));
     return Array.from({ length: count }, (_, i) => words.get(i));
+  }
+
+  /** `count` uniform numbers that `accept` takes: the first such of `tries` draws, in a loop of the kernel, or the last. */
+  accepted(tries: number, count: number, accept: (uniforms: readonly Scalar[]) => Bool): Scalar[] {
+    const blocks = Math.ceil(count / 4);
+    const first = this.#take(tries * blocks);
+    const { words, fill } = this.#storage(blocks);
+    const uniforms = () => Array.from({ length: count }, (_, i) => uniform01(words.get(i)));
+    loop(tries, (i) => {
+      fill(add(first, mul(i, blocks)));
+      breakIf(accept(uniforms()));
+    });
+    return uniforms();
   }
 
   /** `count` numbers, uniform in [0, 1). */
