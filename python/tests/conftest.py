@@ -34,11 +34,8 @@ def kept() -> Iterator[list[Shared]]:
         client.end()
 
 
-@pytest.fixture(autouse=True)
-def one_process(request: pytest.FixtureRequest, kept: list[Shared], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests share a Node process, but for those marked ``own_process``, which kill theirs or look at its end."""
-    if request.node.get_closest_marker("own_process") is not None:
-        return
+def share(kept: list[Shared], patch: pytest.MonkeyPatch) -> None:
+    """Lets objects that are made from now on live in one Node process, which is kept."""
 
     def shared() -> Shared:
         if not kept or not kept[-1].is_good:
@@ -47,7 +44,24 @@ def one_process(request: pytest.FixtureRequest, kept: list[Shared], monkeypatch:
 
     # corral.plan is the function
     for module in ("plan", "simulation", "vector_env"):
-        monkeypatch.setattr(sys.modules[f"corral.{module}"], "Client", shared)
+        patch.setattr(sys.modules[f"corral.{module}"], "Client", shared)
+
+
+@pytest.fixture(autouse=True)
+def one_process(request: pytest.FixtureRequest, kept: list[Shared], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests share a Node process, but for those marked ``own_process``, which kill theirs or look at its end."""
+    if request.node.get_closest_marker("own_process") is None:
+        share(kept, monkeypatch)
+
+
+@pytest.fixture
+def process_of_the_test(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One Node process for all that a test makes, and no other test: it starts in the folder that is the test's then."""
+    kept: list[Shared] = []
+    share(kept, monkeypatch)
+    yield
+    for client in kept:
+        client.end()
 
 
 @pytest.fixture

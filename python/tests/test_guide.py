@@ -12,10 +12,6 @@ BLOCKS = re.findall(r"```py\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 ON_RAY = "import corral.ray"
 
 
-# a process reads files from where it was started
-pytestmark = pytest.mark.own_process
-
-
 def run(blocks: list[str]) -> None:
     # under the name that Ray takes functions along from
     names: dict[str, object] = {"__name__": "__main__"}
@@ -23,7 +19,7 @@ def run(blocks: list[str]) -> None:
         exec(compile(block, str(GUIDE), "exec"), names)
 
 
-def test_the_guide_runs(tmp_path: Path, monkeypatch, capsys):
+def test_the_guide_runs(process_of_the_test, tmp_path: Path, monkeypatch, capsys):
     pytest.importorskip("safetensors", reason="policies are written by safetensors")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CORRAL_DEVICE", "wasm")
@@ -36,6 +32,7 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch, capsys):
     assert (tmp_path / "policy.safetensors").is_file()
 
 
+@pytest.mark.own_process
 def test_the_guide_runs_on_ray(tmp_path: Path, monkeypatch, capsys):
     pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.chdir(tmp_path)

@@ -83,12 +83,9 @@ def test_what_does_not_fit_is_refused(tmp_path: Path):
     policy = policies.Policy("Ant-v5", weights, BOX)
     assert refusal(lambda: policy.save(tmp_path / "policy.pt")).code == "bad-policy"
     policy.save(tmp_path / "ant.safetensors")
+    # corral's own tests break files
     with pytest.raises(AssertionError, match="bad-policy"):
         corral("play", str(tmp_path / "ant.safetensors"), "--device", "wasm")
-    broken = tmp_path / "broken.safetensors"
-    broken.write_bytes((tmp_path / "ant.safetensors").read_bytes()[:-2])
-    with pytest.raises(AssertionError, match="bad-safetensors"):
-        corral("play", str(broken), "--device", "wasm")
 
 
 def test_networks_of_pytorch():

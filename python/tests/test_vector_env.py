@@ -243,15 +243,15 @@ def test_plan_before_anything_is_held(make):
     assert make().plan.total_bytes > 0
 
 
-@pytest.mark.own_process
-def test_under_gymnasiums_name():
-    envs = gym.make_vec("corral:corral/InvertedPendulum-v5", num_envs=2, vectorization_mode="vector_entry_point", device="wasm")
+@pytest.mark.parametrize("name", ["corral/InvertedPendulum-v5", "corral:corral/InvertedPendulum-v5"])
+def test_under_gymnasiums_name(name: str):
+    envs = gym.make_vec(name, num_envs=2, device="wasm")
     observations, _ = envs.reset(seed=1)
     assert observations.shape == (2, 4)
+    assert isinstance(envs.unwrapped, corral.CorralVectorEnv)
     envs.close()
 
 
-@pytest.mark.own_process
 def test_closing(make):
     envs = make()
     envs.close()

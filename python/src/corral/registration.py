@@ -10,7 +10,10 @@ NAMESPACE = "corral"
 
 
 def register_envs() -> None:
-    """Called if the package is imported; ``gym.make_vec("corral:corral/Ant-v5", ...)`` imports it."""
+    """Called if the package is imported; ``gym.make_vec("corral:corral/Ant-v5", ...)`` imports it.
+
+    Gymnasium has had no entry points for packages that are not imported since 1.0.
+    """
     for name in IDS:
         identity = f"{NAMESPACE}/{name}"
         if identity not in gym.registry:
