@@ -43,7 +43,7 @@ export const PLACEMENT_OPTIONS = {
     min: LEAST_LIVE,
     max: MOST_LIVE,
     integer: true,
-    doc: "values of a kernel that may live at once, about as many registers of a lane: others lie in private memory for their time; by default 270 on GPUs, of pieces two thirds of it, elsewhere any number",
+    doc: "values of a kernel that may live at once, about as many registers of a lane: others lie in private memory for their time; by default 270 on GPUs, of pieces two thirds of it, elsewhere any number; `corral tune` measures others",
   },
   cut: {
     kind: boolean,

@@ -11,9 +11,9 @@ export const help = `
 Usage: corral tune ENV_OR_MODEL [--envs N] [--json]
 
 Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on this adapter, private
-arrays merged and separate, on a GPU kernels whole and in pieces, and then sizes of workgroups, 32 to 512 worlds on a GPU
-and 8 to 128 on a software driver, each by turns with the best so far. Keeps the choice in the cache folder, by the model's files and options, the driver and
-corral's version. makeVec takes it with tuned: true, and corral bench with --set tuned=true; without, the model and what the
+arrays merged and separate, on a GPU kernels whole and in pieces, with fewer of their values alive at once and with all, and
+then sizes of workgroups, 32 to 512 worlds on a GPU and 8 to 128 on a software driver, each by turns with the best so far.
+Keeps the choice in the cache folder, by the model's files and options, the driver and corral's version. makeVec takes it with tuned: true, and corral bench with --set tuned=true; without, the model and what the
 adapter says of itself decide, so that results have the same bits on every run. What was chosen so far stays unless another
 is at least 10 % faster.
 

@@ -6,6 +6,7 @@ import { shareDevice } from "../gpu/shared-device.ts";
 import { writeTuning, type Tuning } from "../batch/kernel/tuning.ts";
 import { ActionPool } from "../bench/actions.ts";
 import { defineTarget } from "../env/describe.ts";
+import { MOST_LIVE } from "../trace/wgsl.ts";
 import { Runner } from "../bench/runner.ts";
 
 export interface TuneOptions {
@@ -42,15 +43,19 @@ const SIZES: Readonly<Record<"gpu" | "software", readonly number[]>> = {
   gpu: [32, 64, 128, 256, 512],
   software: [8, 64, 128],
 };
+/** Values that may live at once, on GPUs: fewer, for compilers that need more registers for each, and all that do. */
+const LIVE: readonly number[] = [200, MOST_LIVE];
 /** What was chosen so far stays unless another is faster by this: measurements are noisy. */
 const WORTH = 1.1;
 
-export const formName = ({ unroll, workgroupSize, privateArrays, cut }: Tuning): string =>
-  `${unroll ? "straight-line" : "rolled"}, arrays ${privateArrays}, ${cut ? "in pieces" : "whole"}, ${workgroupSize} a workgroup`;
+export function formName({ unroll, workgroupSize, privateArrays, cut, mostLive = MOST_LIVE }: Tuning): string {
+  const live = mostLive === MOST_LIVE ? "" : `, ${mostLive} values live`;
+  return `${unroll ? "straight-line" : "rolled"}, arrays ${privateArrays}, ${cut ? "in pieces" : "whole"}${live}, ${workgroupSize} a workgroup`;
+}
 
 /**
- * Measures straight-line and rolled kernels, private arrays merged and separate, on a GPU a kernel whole and in pieces,
- * then sizes of the workgroups, each by turns with the best so far, and keeps the choice, which `tuned: true` takes.
+ * Measures straight-line and rolled kernels, private arrays merged and separate, on a GPU a kernel whole and in pieces
+ * and how many of its values may live at once, then sizes of the workgroups, each by turns with the best so far, and keeps the choice, which `tuned: true` takes.
  * @throws CorralError nothing-to-tune, without an adapter; what makeVec throws
  */
 export async function tune(task: Task<object>, options: TuneOptions): Promise<Tuned> {
@@ -85,8 +90,15 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
 
   try {
     let best = await make();
-    const { unroll, workgroupSize, privateArrays = "separate" } = best.env.kernels.get("step")!.form;
-    const byDefault: Tuning = { unroll, workgroupSize, privateArrays, cut: best.env.cuts.has("step") };
+    const { unroll, workgroupSize, privateArrays = "separate", mostLive } = best.env.kernels.get("step")!.form;
+    const cut = best.env.cuts.has("step");
+    const byDefault: Tuning = {
+      unroll,
+      workgroupSize,
+      privateArrays,
+      cut,
+      ...(mostLive === undefined ? {} : { mostLive }),
+    };
     let chosen = byDefault;
     await best.warmUp(vec.maxEpisodeSteps, seconds);
     await best.actOnDevice(lease.gpu, pool);
@@ -118,7 +130,10 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     await challenge({ ...chosen, privateArrays: merging });
     const { driver, kind } = lease.gpu.info;
     // a software driver spills to memory that is as near as an arena
-    if (kind === "gpu") await challenge({ ...chosen, cut: !chosen.cut });
+    if (kind === "gpu") {
+      await challenge({ ...chosen, cut: !chosen.cut });
+      for (const live of LIVE) await challenge({ ...chosen, mostLive: live });
+    }
     const limit = lease.gpu.limits.maxComputeInvocationsPerWorkgroup;
     const sizes = SIZES[kind].filter((size) => size !== workgroupSize && size <= limit);
     for (const size of sizes) await challenge({ ...chosen, workgroupSize: size });

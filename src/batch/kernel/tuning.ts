@@ -7,6 +7,7 @@ import { cacheDir } from "../../core/cache-dir.ts";
 import { writeCached } from "../../core/cached-file.ts";
 import { corralVersion } from "../../core/version.ts";
 import type { Model } from "../../model/model.ts";
+import { LEAST_LIVE, MOST_LIVE } from "../../trace/wgsl.ts";
 import { WORKGROUP_SIZES } from "../options.ts";
 
 /** What is chosen by measuring. */
@@ -19,13 +20,18 @@ export interface Tuning {
   readonly privateArrays: "separate" | "merged";
   /** The kernel of a step in pieces, or whole. */
   readonly cut: boolean;
+  /** Values that may live at once; undefined for any number. */
+  readonly mostLive?: number;
 }
 
 const isTuning = (found: Partial<Tuning> | null): found is Tuning =>
   typeof found?.unroll === "boolean" &&
   typeof found.cut === "boolean" &&
   WORKGROUP_SIZES.includes(found.workgroupSize!) &&
-  (found.privateArrays === "separate" || found.privateArrays === "merged");
+  (found.privateArrays === "separate" || found.privateArrays === "merged") &&
+  (found.mostLive === undefined || isLive(found.mostLive));
+
+const isLive = (n: unknown): boolean => Number.isInteger(n) && Number(n) >= LEAST_LIVE && Number(n) <= MOST_LIVE;
 
 /** Of what a choice is: the model's files and options, the driver with its version, and corral's version. */
 function tuningKey(model: Model, driver: string): string {
@@ -44,8 +50,8 @@ export function readTuning(model: Model, driver: string): Tuning | undefined {
   try {
     const found = JSON.parse(readFileSync(fileOf(model, driver), "utf8")) as Partial<Tuning> | null;
     if (!isTuning(found)) return undefined;
-    const { unroll, workgroupSize, privateArrays, cut } = found;
-    return { unroll, workgroupSize, privateArrays, cut };
+    const { unroll, workgroupSize, privateArrays, cut, mostLive } = found;
+    return { unroll, workgroupSize, privateArrays, cut, ...(mostLive === undefined ? {} : { mostLive }) };
   } catch {
     return undefined;
   }

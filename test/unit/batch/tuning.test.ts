@@ -38,6 +38,17 @@ describe("the cache of tuning", () => {
     expect(readTuning(await loadModel("test/models/stack.xml"), "driver 1")).toBeUndefined();
   });
 
+  test("keeps how many values may live at once", async () => {
+    const m = await model();
+    const fewer = { ...rolled, mostLive: 200 };
+    const file = writeTuning(m, "driver", fewer)!;
+    expect(readTuning(m, "driver")).toEqual(fewer);
+    for (const mostLive of [15, 65_537, 200.5, "200"]) {
+      writeFileSync(file, JSON.stringify({ ...rolled, mostLive }));
+      expect(readTuning(m, "driver")).toBeUndefined();
+    }
+  });
+
   test.each([
     "",
     "{",
@@ -87,6 +98,32 @@ describe("corral tune", () => {
     expect(readTuning(await loadModel(file), found.adapter)).toEqual(found.chosen);
   });
 
+  test("on a GPU it measures pieces, and values that live at once", async () => {
+    const file = join(folder, "tiny.xml");
+    writeFileSync(file, `<mujoco><worldbody><body><joint type="slide"/><geom size=".1"/></body></worldbody></mujoco>`);
+    // the device that the command shares, which says to be a GPU
+    const lease = await shareDevice();
+    const { gpu } = lease;
+    const { info } = gpu;
+    Object.defineProperty(gpu, "info", { value: { ...info, kind: "gpu", subgroupMaxSize: 64 }, configurable: true });
+    try {
+      const args = ["tune", file, "--envs", "8", "--seconds", "0.02", "--repetitions", "1", "--json"];
+      const { code, stdout, stderr } = await corral(args);
+      expect(code, stderr).toBe(0);
+      const found = JSON.parse(stdout) as Tuned;
+      const merged = { unroll: true, workgroupSize: 64, privateArrays: "merged", cut: false, mostLive: 270 };
+      expect(found.byDefault).toEqual(merged);
+      const [usual, loops, apart, pieces, fewer, all, ...sizes] = found.rows;
+      expect([usual, loops, apart]).toMatchObject([merged, { unroll: false }, { privateArrays: "separate" }]);
+      expect([pieces, fewer, all]).toMatchObject([{ cut: true }, { mostLive: 200 }, { mostLive: 65_536 }]);
+      expect(sizes.map(({ workgroupSize }) => workgroupSize).slice(0, 3)).toEqual([32, 128, 256]);
+      expect(readTuning(await loadModel(file), found.adapter)).toEqual(found.chosen);
+    } finally {
+      Object.defineProperty(gpu, "info", { value: info, configurable: true });
+      lease.release();
+    }
+  });
+
   test("tuned: true takes what was kept, unless the form is given", async () => {
     // compiles and runs nothing
     const lease = await shareDevice("null");
@@ -97,7 +134,7 @@ describe("corral tune", () => {
     };
     const usual = await kernel({});
     expect((await kernel({ tuned: true })) === usual).toBe(true);
-    for (const form of [straight, rolled]) {
+    for (const form of [straight, rolled, { ...rolled, mostLive: 16 }]) {
       writeTuning(model, lease.gpu.info.driver, form);
       expect((await kernel({ tuned: true })) === (await kernel(form))).toBe(true);
     }
