@@ -1,5 +1,5 @@
 // values that are put aside into private memory where more of them live at once than a lane of a GPU has registers for
-import { load4, type Four } from "./control.ts";
+import { load4, world, type Four } from "./control.ts";
 import { current, impure, pure, trace as record, type Trace } from "./graph.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import {
@@ -15,7 +15,7 @@ import type { Type } from "./operations.ts";
 import { indexedAtRunTime } from "./private-memory.ts";
 import { placesOf, type Access, type Place, type Places, type Span } from "./places.ts";
 import { Retrace } from "./retrace.ts";
-import { add, mul, type Int } from "./scalar.ts";
+import { add, div, mul, sub, toI32, type Int } from "./scalar.ts";
 
 /** Statements for which a value that was read stays in a register. */
 const NEAR = 24;
@@ -175,6 +175,7 @@ class Spiller extends Retrace {
   readonly #slots = new Map<Place, number>();
   readonly #held = new Map<TraceNode, Held>();
   readonly #fours = new Map<TraceNode, { readonly four: Four; readonly block: Block; at: number }>();
+  readonly #bases = new Map<number, Held>();
   readonly #turns: TraceNode[] = [];
   #now = 0;
   #reads = 0;
@@ -282,6 +283,35 @@ class Spiller extends Retrace {
     this.#turns.push(index);
     super.turn(s, index);
     this.#turns.pop();
+  }
+
+  /**
+   * What constants index of an array in a buffer is read at an index that compilers do not know: they would make all such
+   * reads before a loop, four neighbours at once, and keep them.
+   */
+  protected override make(node: TraceNode): Operand {
+    const { kept } = (node.op === "at" ? node.source : {}) as ArrayRef;
+    const index = this.live.resolve(node.args[0]);
+    if (!kept || typeof index !== "number") return super.make(node);
+    const { buffer, first, tile, stride } = kept;
+    const kind = node.type === "f32" ? "f32" : "u32";
+    const at = add(this.#base(tile, stride), (first + (index >> 2)) * tile);
+    const word = load4(buffer.name, at, kind)[index & 3];
+    const value = node.type === "i32" ? toI32(word) : word;
+    this.made.set(node, value);
+    return value;
+  }
+
+  /** The first index of this world, of which compilers do not know that it is the same elsewhere and in each turn of a loop. */
+  #base(tile: number, stride: number): Int {
+    const { block } = current();
+    const known = this.#bases.get(stride);
+    if (known && known.block === block && this.#now - known.at <= NEAR) return known.value as Int;
+    const w = world();
+    const own = add(mul(div(w, tile), stride * tile), sub(w, mul(div(w, tile), tile)));
+    const value = add(own, mul(hidden(0) as Int, add(this.#turns.at(-1) ?? 0, ++this.#reads)));
+    this.#bases.set(stride, { value, block, at: this.#now });
+    return value;
   }
 
   /** The same again, at an index of which compilers do not know that it is the same. */

@@ -1,6 +1,6 @@
 /**
  * `npx tsx tools/gpu-compilers [--form FORM] [--learner] [--write FILE] ENV_OR_MODEL ...`: a table of what two compilers
- * for GPUs say of step kernels (and of the learner's), with no GPU. `--form gpu` (default), whole, cut, straight, rolled, software.
+ * for GPUs say of step kernels (and of the learner's), with no GPU. `NAME=MODEL` names the rows of a model. `--form gpu` (default), whole, cut, straight, rolled, software.
  * `--write FILE` adds the rows to a file of results, FILE.json, in place of those of the same names, and prints it as FILE.md.
  * `--watched` measures what the test compares. Exit codes: 0 done, 2 bad usage, 3 the compilers cannot be installed here.
  */
@@ -49,7 +49,11 @@ const { values, positionals } = parseArgs({
   },
 });
 const form = values.form as Form;
-const targets = values.watched ? WATCHED : positionals;
+/** Targets, and what they are called: `NAME=MODEL`, or by the file. */
+const targets = (values.watched ? WATCHED : positionals).map((given) => {
+  const [, name, target] = /^([^=/]+)=(.+)$/.exec(given) ?? [given, basename(given).replace(/\.\w+$/, ""), given];
+  return { name, target };
+});
 if (!FORMS.includes(form) || (targets.length === 0 && !values.learner)) {
   console.error(
     `usage: npx tsx tools/gpu-compilers [--form ${FORMS.join("|")}] [--learner] [--write FILE] ENV_OR_MODEL ...`,
@@ -64,11 +68,8 @@ if (why !== undefined) {
 
 const kernels: Record<string, string> = {};
 /** What kernels are called, or their pieces begin with. */
-const prefixes = targets.map((target) => {
-  const name = basename(target).replace(/\.\w+$/, "");
-  return form === "gpu" ? name : `${name}, ${form}`;
-});
-for (const [i, target] of targets.entries()) Object.assign(kernels, await stepKernels(target, prefixes[i], form));
+const prefixes = targets.map(({ name }) => (form === "gpu" ? name : `${name}, ${form}`));
+for (const [i, { target }] of targets.entries()) Object.assign(kernels, await stepKernels(target, prefixes[i], form));
 if (values.learner || values.watched) Object.assign(kernels, learnerKernels());
 const now = measure(kernels);
 const { write } = values;

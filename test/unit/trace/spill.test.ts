@@ -1,12 +1,14 @@
 // values that are put aside: how many live at once, which go, and that what is computed stays the same
 import { expect, test } from "vitest";
-import { array, load4, loop, store4, variable, type Four } from "../../../src/trace/control.ts";
+import { array, load4, loop, markStage, store4, variable, type Four } from "../../../src/trace/control.ts";
 import { trace, type Trace } from "../../../src/trace/graph.ts";
 import { analyse } from "../../../src/trace/liveness.ts";
 import { placesOf } from "../../../src/trace/places.ts";
 import { add, gt, mul, select, sub, toF32, type Scalar } from "../../../src/trace/scalar.ts";
+import { cutTrace } from "../../../src/trace/pieces.ts";
 import { spilled } from "../../../src/trace/spill.ts";
 import { toJavaScript } from "../../../src/trace/javascript.ts";
+import { MOST_LIVE, toWgsl } from "../../../src/trace/wgsl.ts";
 
 const FOURS = 10;
 const TURNS = 3;
@@ -58,6 +60,35 @@ test("no more live at once than may, as far as that can be", () => {
 test("a program that has no more is as it was", () => {
   const whole = program();
   expect(spilled(whole, 4 * mostLive(whole), never)).toBe(whole);
+});
+
+test("what constants index of an array in a buffer is read at an index that no compiler knows", () => {
+  const ofMany = trace(() => {
+    const crossing = array("crossing", 8);
+    for (let i = 0; i < 8; i++) crossing.set(i, load4("state", i)[0]);
+    markStage("solver");
+    const values = Array.from({ length: FOURS }, (_, i) => load4("state", i)).flat();
+    const sum = variable("sum", 0);
+    loop(TURNS, () => {
+      for (let i = 0; i < 8; i++) sum.set(add(sum.get(), crossing.get(i)));
+    });
+    values.forEach((x) => sum.set(add(sum.get(), x)));
+    store4("state", 0, [sum.get(), 0, 0, 0]);
+  });
+  const [, solver] = cutTrace(ofMany, new Set(["solver"]), 8)!.pieces;
+  const form = { workgroupSize: 64, privateArrays: "merged" } as const;
+  const inLoop = (mostLive: number) => {
+    const { code } = toWgsl(solver.trace, { ...form, mostLive });
+    return /for \([\s\S]*?\n {2}\}/.exec(code)![0];
+  };
+  const plain = inLoop(MOST_LIVE);
+  const hidden = inLoop(16);
+  // a read of a known place each, that could be made before the loop
+  expect(plain.match(/cells\[\(world/g)).toHaveLength(8);
+  expect(hidden).not.toContain("cells[(world");
+  // by one index, which is another in each turn as far as compilers see
+  const [base] = /t_\d+(?= = .*U\.zero\) \* \(i_\d+ \+ \d+\))/.exec(hidden)!;
+  expect(hidden.match(new RegExp(`cells\\[(\\(${base} \\+ \\d+\\)|${base})\\]`, "g"))).not.toHaveLength(0);
 });
 
 test("what a loop uses stays where it is while others can go", () => {
