@@ -5,6 +5,7 @@
 import { corralVersion } from "../core/version.ts";
 import { encodeOnnx, type OnnxConstant, type OnnxNode, type OnnxValue } from "../io/onnx.ts";
 import { ACTIVATIONS } from "../rl/networks/activations.ts";
+import { NORM_EPSILON } from "../rl/networks/layer-norm.ts";
 import type { Policy, PolicyCell } from "../rl/networks/policy.ts";
 import { factsOf, finite, isBounded } from "./facts.ts";
 
@@ -80,12 +81,18 @@ export function encodePolicyOnnx(policy: Policy): Uint8Array<ArrayBuffer> {
   }
 
   const last = head.kind === "gaussian" ? "mean" : "logits";
-  layers.forEach(({ inputs, outputs, activation, weight, bias }, i) => {
+  layers.forEach(({ inputs, outputs, activation, weight, bias, norm }, i) => {
     if (cell && i === layers.length - 1) x = remember(graph, cell, x);
     const w = graph.constant(`policy.${i}.weight`, weight, [outputs, inputs]);
     const b = graph.constant(`policy.${i}.bias`, bias);
     const y = i === layers.length - 1 ? last : `layer_${i}`;
     x = graph.node("Gemm", [x, w, b], y, { transB: 1 });
+    if (norm) {
+      const [gain, shift] = (["weight", "bias"] as const).map((part) =>
+        graph.constant(`policy.${i}.norm.${part}`, norm[part]),
+      );
+      x = graph.node("LayerNormalization", [x, gain, shift], `normed_${i}`, { epsilon: { float: NORM_EPSILON } });
+    }
     const nodes = ACTIVATIONS[activation].onnx;
     const argument = x;
     nodes.forEach(([op, ...takes], n) => {

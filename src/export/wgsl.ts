@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { ACTIVATIONS } from "../rl/networks/activations.ts";
+import { NORM_EPSILON } from "../rl/networks/layer-norm.ts";
 import type { Policy, PolicyCell } from "../rl/networks/policy.ts";
 import { finite } from "./facts.ts";
 
@@ -49,13 +50,18 @@ fn ${fn}(o: u32) -> f32 {
   // the cell stands between the last two layers
   const last = layers.length - 1;
   const rowOf = (i: number): string => rows[(cell && i === last ? i + 1 : i) % 2];
-  const hidden = layers.slice(0, -1).map(
-    ({ outputs, activation }, i) => `  for (var o = lane; o < ${outputs}u; o += LANES) {
-    let x = vec4<f32>(layer_${i}(o));
-    ${rows[(i + 1) % 2]}[o] = (${ACTIVATIONS[activation].value}).x;
-  }
-  workgroupBarrier();`,
-  );
+  const hidden = layers.slice(0, -1).map(({ outputs, activation, norm }, i) => {
+    const to = rows[(i + 1) % 2];
+    const each = (lines: string): string =>
+      `  for (var o = lane; o < ${outputs}u; o += LANES) {\n${lines}\n  }\n  workgroupBarrier();`;
+    const bent = `    ${to}[o] = (${ACTIVATIONS[activation].value}).x;`;
+    if (!norm) return each(`    let x = vec4<f32>(layer_${i}(o));\n${bent}`);
+    const [gain, shift] = ["weight", "bias"].map((part) => `weights[${placeOf(`policy.${i}.norm.${part}`)}u + o]`);
+    return `${each(`    ${to}[o] = layer_${i}(o);`)}
+  let norm_${i} = moments_of_${to}(${outputs}u);
+  workgroupBarrier();
+${each(`    let x = vec4<f32>(fma((${to}[o] - norm_${i}.x) * norm_${i}.y, ${gain}, ${shift}));\n${bent}`)}`;
+  });
 
   return `// The policy of ${id}, trained with ${policy.algo}: one workgroup for each row. Made by corral; see README.md beside it.
 
@@ -71,6 +77,7 @@ var<workgroup> odd: array<f32, ${width}>;
 ${readFileSync(new URL("../../shaders/lib/math.wgsl", import.meta.url), "utf8")}
 ${layers.map(({ inputs }, i) => dense(`layer_${i}`, `policy.${i}`, inputs, rowOf(i))).join("")}
 ${cell ? dense("gate_below", `policy.${cell.kind}.ih`, cell.inputs, rows[last % 2]) + dense("gate_state", `policy.${cell.kind}.hh`, cell.size, "before") : ""}
+${layers.some(({ norm }) => norm) ? rows.map(momentsOf).join("") : ""}
 ${head.kind === "gaussian" ? gaussianHead(head, last) : categoricalHead(head, last)}
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -88,6 +95,29 @@ ${cell ? cellStep(cell, rows[(last + 1) % 2]) : ""}
 }
 `;
 }
+
+/** Mean of a row, and the factor that gives it a variance of 1, summed as in shaders/rl/layer_norm.wgsl. */
+const momentsOf = (row: string): string => `
+fn quad_of_${row}(at: u32, count: u32) -> vec4<f32> {
+  let places = vec4<u32>(at) + vec4<u32>(0u, 1u, 2u, 3u);
+  let last = min(places, vec4<u32>(count - 1u));
+  let x = vec4<f32>(${row}[last.x], ${row}[last.y], ${row}[last.z], ${row}[last.w]);
+  return select(vec4<f32>(0.0), x, places < vec4<u32>(count));
+}
+
+fn moments_of_${row}(count: u32) -> vec2<f32> {
+  var total = vec4<f32>(0.0);
+  for (var at = 0u; at < count; at += 4u) { total += quad_of_${row}(at, count); }
+  let mean = dot(total, vec4<f32>(1.0)) / f32(count);
+  var squares = vec4<f32>(0.0);
+  for (var at = 0u; at < count; at += 4u) {
+    let is_own = vec4<u32>(at) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(count);
+    let d = select(vec4<f32>(0.0), quad_of_${row}(at, count) - mean, is_own);
+    squares = fma(d, d, squares);
+  }
+  return vec2<f32>(mean, 1.0 / sqrt(dot(squares, vec4<f32>(1.0)) / f32(count) + ${NORM_EPSILON}));
+}
+`;
 
 /** A step of the cell: gates as in shaders/rl/gru.wgsl and shaders/rl/lstm.wgsl. */
 const cellStep = ({ kind, size, stateSize }: PolicyCell, to: string): string => {

@@ -8,7 +8,16 @@ import { assertRun, withInfinities } from "./run-config.ts";
 import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 
 /** Settings that a policy's parameters depend on: a run takes them from the run it starts from, unless they are given. */
-const MEANING = ["hidden", "activation", "recurrent", "recurrentSize", "squash", "actionBlock", "actionEmbedding"];
+const MEANING = [
+  "hidden",
+  "activation",
+  "layerNorm",
+  "recurrent",
+  "recurrentSize",
+  "squash",
+  "actionBlock",
+  "actionEmbedding",
+];
 const NORMALISED = "normalizeObservations";
 
 /** What a run would start from: its settings, and how errors name both. */

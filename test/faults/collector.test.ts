@@ -14,7 +14,7 @@ const NO_DRIVER = { threads: 0, files: 0, drivers: 0 };
 /** Threads of one collector. From sources each takes two seconds to start. */
 const COUNT = process.env.CORRAL_FULL ? 64 : 2;
 
-const layers = layOutNetwork("policy", [4, 2], "relu", 1, 0);
+const layers = layOutNetwork("policy", [4, 2], { activation: "relu", layerNorm: false }, 1, 0);
 const actor: SquashedSpec = { layers, actions: 1, low: [-3], high: [3], minLogStd: -20, maxLogStd: -19 };
 const BASE: CollectorOptions = { numEnvs: 6, steps: 25, observations: 4, actor, seed: 3, threads: 2 };
 

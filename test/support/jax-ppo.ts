@@ -11,24 +11,31 @@ const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
 /** Weights and biases without padding, by layer. */
 export function unpackLayers(layers: readonly Layer[], params: Float32Array): Params {
   const packed: Params = {};
-  for (const { name, inputs, outputs, n, w, b } of layers) {
+  for (const { name, inputs, outputs, n, w, b, norm } of layers) {
     const rows = globalThis.Array.from({ length: inputs }, (_, i) => [
       ...params.subarray(4 * w + i * n, 4 * w + i * n + outputs),
     ]);
     packed[`${name}.w`] = np.array(rows);
-    packed[`${name}.b`] = np.array([...params.subarray(4 * b, 4 * b + outputs)]);
+    const row = (at: number) => np.array([...params.subarray(4 * at, 4 * at + outputs)]);
+    packed[`${name}.b`] = row(b);
+    if (norm === undefined) continue;
+    packed[`${name}.gain`] = row(norm);
+    packed[`${name}.shift`] = row(norm + n / 4);
   }
   return packed;
 }
 
 /** Puts gradients if the kernels have them. */
 export async function packLayers(layers: readonly Layer[], gradients: Params, into: Float32Array): Promise<void> {
-  for (const { name, inputs, outputs, n, w, b } of layers) {
+  for (const { name, inputs, outputs, n, w, b, norm } of layers) {
     const weights = await gradients[`${name}.w`].data();
     for (let i = 0; i < inputs; i++) {
       for (let j = 0; j < outputs; j++) into[4 * w + i * n + j] = weights[i * outputs + j];
     }
     into.set(await gradients[`${name}.b`].data(), 4 * b);
+    if (norm === undefined) continue;
+    into.set(await gradients[`${name}.gain`].data(), 4 * norm);
+    into.set(await gradients[`${name}.shift`].data(), 4 * norm + n);
   }
 }
 
@@ -50,8 +57,12 @@ function unpack({ shape, params }: MadeCase): Params {
 
 export function forward(p: Params, layers: readonly Layer[], input: Array): Array {
   let x = input;
-  for (const { name, activation } of layers) {
+  for (const { name, activation, norm } of layers) {
     x = np.matmul(x, p[`${name}.w`].ref).add(p[`${name}.b`].ref);
+    if (norm !== undefined) {
+      x = nn.standardize(x, -1, { epsilon: 1e-5 });
+      x = x.mul(p[`${name}.gain`].ref).add(p[`${name}.shift`].ref);
+    }
     if (activation === "tanh") x = np.tanh(x);
     if (activation === "relu") x = nn.relu(x);
     if (activation === "elu") x = nn.elu(x);

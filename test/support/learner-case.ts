@@ -8,7 +8,7 @@ import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
 import { Learner } from "../../src/rl/ppo/learner.ts";
 import { layersOf } from "../../src/rl/networks/networks.ts";
 import { halfBits } from "../../src/rl/ppo/shuffle.ts";
-import { distribution, outputsOf, type RefSample } from "./ppo-reference.ts";
+import { distribution, markLayer, outputsOf, type RefSample } from "./ppo-reference.ts";
 import type { EnvShape } from "../../src/rl/device/env-shape.ts";
 
 export const WORLDS = 6;
@@ -62,10 +62,7 @@ export async function makeCase(
   let drawn = 0;
   const normal = () => Math.fround(random.normal(drawn++));
   const used = new Uint8Array(4 * nets.params4);
-  for (const { inputs, n, outputs: wide, w, b } of layersOf(nets)) {
-    for (let i = 0; i < inputs; i++) used.fill(1, 4 * w + i * n, 4 * w + i * n + wide);
-    used.fill(1, 4 * b, 4 * b + wide);
-  }
+  for (const layer of layersOf(nets)) markLayer(used, layer);
   if (nets.head?.embedding) {
     const { at, dims, features } = nets.head.embedding;
     for (let f = 0; f < features; f++) {

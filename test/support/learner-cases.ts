@@ -67,6 +67,16 @@ export const LEARNER_CASES: readonly LearnerCase[] = [
     env: gaussian,
     config: { hidden: [6], recurrent: "gru", recurrentSize: 8, recurrentSteps: 4, activation: "silu" },
   },
+  {
+    name: "layer norm, in blocks, SiLU",
+    env: many,
+    config: { hidden: [12, 9], activation: "silu", actionBlock: 8, layerNorm: true },
+  },
+  {
+    name: "layer norm, recurrent",
+    env: gaussian,
+    config: { hidden: [6], recurrent: "gru", recurrentSize: 8, recurrentSteps: 4, layerNorm: true },
+  },
   { name: "groups", env: { ...gaussian, groups }, config: { hidden: [13, 7], entropyCoef: 0.02 } },
   { name: "groups, linear", env: { ...gaussian, groups }, config: { hidden: [], entropyCoef: 0.02 } },
   {

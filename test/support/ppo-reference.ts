@@ -26,12 +26,28 @@ export function bend(v: number, activation: Layer["activation"]): number {
   return activation === "silu" ? v / (1 + Math.exp(-v)) : v;
 }
 
+/** Mean 0 and variance 1, as the documentation of PyTorch's `LayerNorm` says. */
+function standardised(y: readonly number[]): number[] {
+  const mean = y.reduce((sum, v) => sum + v, 0) / y.length;
+  const variance = y.reduce((sum, v) => sum + (v - mean) ** 2, 0) / y.length;
+  return y.map((v) => (v - mean) / Math.sqrt(variance + 1e-5));
+}
+
+/** Marks the parameters of a layer that are no padding. */
+export function markLayer(used: Uint8Array, { inputs, n, outputs, w, b, norm }: Layer): void {
+  for (let i = 0; i < inputs; i++) used.fill(1, 4 * w + i * n, 4 * w + i * n + outputs);
+  const rows = norm === undefined ? [b] : [b, norm, norm + n / 4];
+  for (const at of rows) used.fill(1, 4 * at, 4 * at + outputs);
+}
+
 export function mlp(params: ArrayLike<number>, layers: readonly Layer[], input: readonly number[]): number[] {
   let x = [...input];
-  for (const { inputs, outputs, n, w, b, activation } of layers) {
+  for (const { inputs, outputs, n, w, b, activation, norm } of layers) {
     const y = Array.from({ length: outputs }, (_, j) => params[4 * b + j]);
     for (let i = 0; i < inputs; i++) for (let j = 0; j < outputs; j++) y[j] += x[i] * params[4 * w + i * n + j];
-    x = y.map((v) => bend(v, activation));
+    const [gain, shift] = [4 * (norm ?? 0), 4 * (norm ?? 0) + n];
+    const normed = norm === undefined ? y : standardised(y).map((v, j) => v * params[gain + j] + params[shift + j]);
+    x = normed.map((v) => bend(v, activation));
   }
   return x;
 }

@@ -8,7 +8,7 @@ import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
 import { SacLearner } from "../../src/rl/sac/learner.ts";
 import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";
-import { mlp } from "./ppo-reference.ts";
+import { markLayer, mlp } from "./ppo-reference.ts";
 
 export const BATCH = 37;
 export const SEED = 5;
@@ -60,10 +60,7 @@ export async function makeSac(
   let drawn = 0;
   const normal = () => Math.fround(random.normal(drawn++));
   const used = new Uint8Array(4 * nets.params4);
-  for (const { inputs, n, outputs, w, b } of [nets.policy, ...nets.critics, ...nets.targets].flat()) {
-    for (let i = 0; i < inputs; i++) used.fill(1, 4 * w + i * n, 4 * w + i * n + outputs);
-    used.fill(1, 4 * b, 4 * b + outputs);
-  }
+  for (const layer of [nets.policy, ...nets.critics, ...nets.targets].flat()) markLayer(used, layer);
   const params = Float32Array.from(used, (isUsed) => (isUsed ? 0.4 * normal() : 0));
 
   const noise = (row: number, stream: number) => {

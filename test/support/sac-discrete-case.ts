@@ -7,7 +7,7 @@ import { setUniforms } from "../../src/rl/sac-discrete/batch.ts";
 import { sacDiscreteConfig, type SacDiscreteConfig } from "../../src/rl/sac-discrete/config.ts";
 import { SacDiscreteLearner } from "../../src/rl/sac-discrete/learner.ts";
 import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
-import { mlp } from "./ppo-reference.ts";
+import { markLayer, mlp } from "./ppo-reference.ts";
 
 const BATCH = 37;
 const OBSERVATIONS = 5;
@@ -58,10 +58,7 @@ export async function makeSacDiscrete(
   const used = new Uint8Array(4 * nets.params4);
   const params = new Float32Array(used.length);
   for (const { layers, head } of [nets.policy, ...nets.critics, ...nets.targets]) {
-    for (const { inputs, n, outputs, w, b } of head.embedding ? layers : [...layers, ...head.blocks]) {
-      for (let i = 0; i < inputs; i++) used.fill(1, 4 * w + i * n, 4 * w + i * n + outputs);
-      used.fill(1, 4 * b, 4 * b + outputs);
-    }
+    for (const layer of head.embedding ? layers : [...layers, ...head.blocks]) markLayer(used, layer);
     if (!head.embedding) continue;
     const { at, dims, features: count } = head.embedding;
     for (let f = 0; f < count; f++) {

@@ -244,8 +244,10 @@ def load(path: str | os.PathLike[str]) -> Policy:
 def _policy_of(arrays: dict[str, Array], facts: dict[str, str], path: str) -> Policy:
     if "env" not in facts or "policy.0.weight" not in arrays:
         raise _refuse(f"{path} is no policy of corral. Write one by corral export, or by save().")
-    if "policy.gru.ih.weight" in arrays:
+    if "policy.gru.ih.weight" in arrays or "policy.lstm.ih.weight" in arrays:
         raise _refuse(f"{path} has a memory, which this class has not. Run it by corral play, or as ONNX.")
+    if any(name.endswith(".norm.weight") for name in arrays):
+        raise _refuse(f"{path} has layer norm, which this class has not. Run it by corral play, or as ONNX.")
     layers: list[Layer] = []
     while f"policy.{len(layers)}.weight" in arrays:
         layers.append((arrays[f"policy.{len(layers)}.weight"], arrays[f"policy.{len(layers)}.bias"]))

@@ -8,6 +8,7 @@ import { STATE_SIZE } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
 import { dispatch, type Job, type JobPass } from "./kernels.ts";
 import { jobWords, type JobOf, type KernelName } from "./kernel-table.ts";
+import { normSums, normsOf } from "./layer-norms.ts";
 import { rowGroups, weightGroups, type Weights } from "../networks/linear-wgsl.ts";
 import { Uniforms, type UniformValues } from "./uniforms.ts";
 import { WasmBacking } from "./wasm-backing.ts";
@@ -114,14 +115,27 @@ export class DeviceCore implements AsyncDisposable {
     dispatch(pass, this.#jobs.get(name)!, count, parts);
   }
 
-  /** The same for a dense layer, forward to `width` outputs of this many rows, or backward to `width` inputs. */
+  /**
+   * The same for a dense layer, forward to `width` outputs of this many rows, or backward to `width` inputs; and for the
+   * norms of the layers there.
+   */
   runRows(pass: JobPass, name: string, rows: number, width: number, parts = 1): void {
     dispatch(pass, this.#jobs.get(name)!, rowGroups(this.backing.sharing, rows, width), parts);
+    this.runNorms(pass, name, rows, parts);
   }
 
-  /** The same for the gradient of the weights of layers side by side, over so many chunks of rows. */
+  /** The norms that follow a job, if there are any. */
+  runNorms(pass: JobPass, name: string, rows: number, parts = 1): void {
+    const norms = this.#jobs.get(normsOf(name));
+    if (norms) dispatch(pass, norms, rows, parts);
+  }
+
+  /** The same for the gradient of the weights of layers side by side, and of their norms, over so many chunks of rows. */
   runWeights(pass: JobPass, name: string, chunks: number, layers: readonly Weights[]): void {
     dispatch(pass, this.#jobs.get(name)!, weightGroups(this.backing.sharing, chunks, layers), layers.length);
+    const sums = normSums(layers);
+    if (sums.length === 0) return;
+    dispatch(pass, this.#jobs.get(normsOf(name))!, weightGroups(this.backing.sharing, chunks, sums), sums.length);
   }
 
   /** Copies those arenas, as words by name. */

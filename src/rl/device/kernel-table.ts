@@ -1,5 +1,5 @@
 // the learner's kernels: which source, which entry point, which buffers
-import { SLOPE_WGSL } from "../networks/activations.ts";
+import { ACTIVATED_WGSL, SLOPE_WGSL } from "../networks/activations.ts";
 import {
   backwardKernel,
   forwardKernel,
@@ -83,6 +83,13 @@ const sac = (entry: string) => ({
   job: JOBS.sac,
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
+const layerNorm = (entry: string) => ({
+  files: [MATH, "rl/layer_norm.wgsl"],
+  code: () => ACTIVATED_WGSL,
+  entry,
+  job: JOBS.layerNorm,
+  buffers: { 2: "params", 3: "work" },
+});
 const COLUMNS = [MATH, "rl/columns.wgsl"];
 const withSlopes = <K extends KernelSource>(kernel: K) => ({ ...kernel, code: () => SLOPE_WGSL });
 const column = (entry: string, buffers: Record<number, string>) =>
@@ -108,6 +115,8 @@ export const KERNELS = {
   backward: { files: [MATH], code: backwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   gradient: { files: [], code: gradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "partials" } },
   gradient_whole: { files: [], code: wholeGradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "grads" } },
+  layer_norm: layerNorm("normalise"),
+  layer_norm_back: layerNorm("back"),
   act_gaussian: act("gaussian", JOBS.actGaussian),
   act_categorical: act("categorical", JOBS.actCategorical),
   act_squashed: {

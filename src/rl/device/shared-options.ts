@@ -42,6 +42,12 @@ export const ACTION_BLOCK = {
   doc: "most actions whose values are held at once; larger choices go by in blocks of at most this many",
 } as const satisfies OptionRow;
 
+/** Of hidden layers (Ba, Kiros and Hinton 2016). */
+export const LAYER_NORM = {
+  default: false,
+  doc: "normalise what each hidden layer puts out, before its activation, with gains and shifts that are learned",
+} as const satisfies OptionRow;
+
 /** Of algorithms that learn from a replay. */
 export const REPLAY = {
   collectSteps: { default: 1, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },

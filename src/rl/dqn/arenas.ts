@@ -3,6 +3,7 @@ import type { LearnerPlan } from "../device/wasm-plan.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { PlanLimits } from "../../memory/request.ts";
 import { rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
+import { jobsOfLayers } from "../device/layer-norms.ts";
 import { assertEmbeddable, type EnvShape } from "../device/env-shape.ts";
 import {
   embedding4,
@@ -78,13 +79,13 @@ export function assertOneChoice({ id, alternatives }: EnvShape, values = "DQN va
 }
 
 /** What a network over many actions is made of. */
-type HeadConfig = Pick<DqnConfig, "hidden" | "activation" | "actionBlock" | "actionEmbedding">;
+type HeadConfig = Pick<DqnConfig, "hidden" | "activation" | "layerNorm" | "actionBlock" | "actionEmbedding">;
 
 /** A network that sees so many numbers and ends in one of each action, from a vec4 of the parameter vector on. */
 export function layOutActions(name: string, env: EnvShape, seen: number, config: HeadConfig, at: number) {
-  const { hidden, activation, actionBlock: block, actionEmbedding: dims } = config;
-  const own = layOutNetwork(name, [seen, ...hidden], activation, Math.SQRT2, at, activation);
-  const last = dims > 0 ? [layOutNetwork(name, [hidden.at(-1) ?? seen, dims], activation, 1, endOf(own, at))[0]] : [];
+  const { hidden, actionBlock: block, actionEmbedding: dims } = config;
+  const own = layOutNetwork(name, [seen, ...hidden], config, Math.SQRT2, at, true);
+  const last = dims > 0 ? [layOutNetwork(name, [hidden.at(-1) ?? seen, dims], config, 1, endOf(own, at))[0]] : [];
   const layers = [...own, ...last.map((layer) => ({ ...layer, name: `${name}.${own.length}` }))];
   const stream = dims > 0 ? { block, embedding: { dims, features: env.features!.count } } : { block };
   const inputs = layers.at(-1)?.outputs ?? seen;
@@ -138,7 +139,7 @@ export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
     rows,
     seen,
     seen4,
-    jobs: 5 * layers.length + 4 * head.blocks.length + 24,
+    jobs: jobsOfLayers(5, layers) + 4 * head.blocks.length + 24,
   };
 }
 

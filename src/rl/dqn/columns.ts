@@ -2,6 +2,7 @@
 // by what it is multiplied with
 import type { DeviceCore } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
+import { bindNorms } from "../device/layer-norms.ts";
 import type { Bind } from "../device/kernel-table.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import type { Rows } from "../networks/networks.ts";
@@ -36,28 +37,35 @@ export function columnsJob(network: QNetwork, rows: Rows, kept: number) {
   };
 }
 
-/** Binds what learns the columns of a network, under its name. */
-export function bindColumns(bind: Bind, name: string, job: ReturnType<typeof columnsJob>): void {
+/** Binds what learns the columns of a network whose rows lie so. */
+export function bindColumns(bind: Bind, network: QNetwork, rows: Rows, kept: number): void {
+  const { layers, head } = network;
+  const { name } = head;
+  const job = columnsJob(network, rows, kept);
   bind(`${name} clear head`, "column_clear", job);
   bind(`${name} head gradient`, "column_gradient", job);
   bind(`${name} map gradient`, "column_map_gradient", job);
   bind(`${name} head slope`, "column_slope", job);
+  const below = layers.at(-1);
+  if (below) bindNorms(bind, `${name} head slope`, "layer_norm_back", [[below, rows.outputs.get(below)!]]);
 }
 
 /** Gradients of the head, from derivatives in what is kept of each row; derivatives by its inputs in their place. */
 export function descendColumns(
-  core: Pick<DeviceCore, "run">,
+  core: Pick<DeviceCore, "run" | "runNorms">,
   pass: JobPass,
-  name: string,
   network: QNetwork,
   rows: number,
 ): void {
   const { layers, head } = network;
+  const { name } = head;
   const { k } = head.blocks[0];
   if (head.embedding) core.run(pass, `${name} map gradient`, head.embedding.features * k);
   else {
     core.run(pass, `${name} clear head`, headAt(network).size / CLEARED);
     core.run(pass, `${name} head gradient`, rows * (k + 1));
   }
-  if (layers.length > 0) core.run(pass, `${name} head slope`, rows * k);
+  if (layers.length === 0) return;
+  core.run(pass, `${name} head slope`, rows * k);
+  core.runNorms(pass, `${name} head slope`, rows);
 }

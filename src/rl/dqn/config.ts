@@ -1,6 +1,13 @@
 // every hyperparameter of DQN: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
-import { ACTION_BLOCK, ACTION_EMBEDDING, adamOptions, assertBatchFits, REPLAY } from "../device/shared-options.ts";
+import {
+  ACTION_BLOCK,
+  ACTION_EMBEDDING,
+  adamOptions,
+  assertBatchFits,
+  LAYER_NORM,
+  REPLAY,
+} from "../device/shared-options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
 
 export const DQN_OPTIONS = {
@@ -18,6 +25,7 @@ export const DQN_OPTIONS = {
   maxGradNorm: { default: 10, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   hidden: { default: [64, 64], doc: "widths of the hidden layers" },
   activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
+  layerNorm: LAYER_NORM,
   actionBlock: ACTION_BLOCK,
   actionEmbedding: ACTION_EMBEDDING,
   ...adamOptions(1e-8),

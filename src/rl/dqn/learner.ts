@@ -5,6 +5,7 @@ import type { Bound } from "../device/bind-env.ts";
 import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
+import { bindNormGradients, bindNorms } from "../device/layer-norms.ts";
 import type { LearnerEnv } from "../device/learner-env.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { fillHead, fillUniform } from "../networks/initial-parameters.ts";
@@ -49,11 +50,21 @@ export class DqnLearner extends ReplayLearner<DqnShape> {
       const own = jobOfLayer(online.layers, i, work.online);
       const next = jobOfLayer(online.layers, i, work.next);
       const following = jobOfLayer(target.layers, i, work.target);
-      bind(`forward ${i}`, "forward", this.#doubleQ ? [own, following, next] : [own, following]);
+      const all = this.#doubleQ ? [own, following, next] : [own, following];
+      bind(`forward ${i}`, "forward", all);
+      const layers = [online.layers[i], target.layers[i], online.layers[i]];
+      bindNorms(
+        bind,
+        `forward ${i}`,
+        "layer_norm",
+        all.map(({ y }, part) => [layers[part], y]),
+      );
       bind(`gradient ${i}`, "gradient_whole", [own]);
+      bindNormGradients(bind, `gradient ${i}`, "gradient_whole", [[online.layers[i], own.y]], this.shape.rows);
       if (i === 0) return;
       const activation = ACTIVATIONS[online.layers[i - 1].activation].code;
       bind(`backward ${i}`, "backward", [{ ...own, activation }]);
+      bindNorms(bind, `backward ${i}`, "layer_norm_back", [[online.layers[i - 1], own.x]]);
     });
     // sums of columns are the gradient of a bias
     const sums = { k4: TILE / 4, w: 0, b: statistics, y: work.statistics, n4: STATISTICS4, activation: 0 };
@@ -66,7 +77,7 @@ export class DqnLearner extends ReplayLearner<DqnShape> {
     const job = this.#job();
     bind("load", "dqn_load", job);
     bind("loss", "dqn_loss", job);
-    bindColumns(bind, "online", columnsJob(online, work.online, work.kept));
+    bindColumns(bind, online, work.online, work.kept);
     bind("gradient gate", "gate_critic", { at: 0, count: statistics, place: 0, other: statistics });
     bind("adam", "adam", { at: 0, count: statistics, place: 0, other: 0 });
     bind("polyak update", "polyak_update", { at: 0, count: statistics, place: 0, other: nets.total4 });
@@ -159,7 +170,7 @@ export class DqnLearner extends ReplayLearner<DqnShape> {
     const { online } = this.shape.nets;
     const { layers } = online;
     this.runWeights(pass, "statistics", 1, [SUMS]);
-    descendColumns(this, pass, "online", online, rows);
+    descendColumns(this, pass, online, rows);
     for (let i = layers.length - 1; i >= 0; i--) {
       this.runWeights(pass, `gradient ${i}`, 1, [layers[i]]);
       if (i > 0) this.runRows(pass, `backward ${i}`, rows, layers[i].k);

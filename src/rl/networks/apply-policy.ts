@@ -1,5 +1,6 @@
 // a policy that is plain numbers, applied on the host: for pictures and plays, not for training
 import { ACTIVATIONS, sigmoid } from "./activations.ts";
+import { normalise } from "./layer-norm.ts";
 import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
 
 /** W x + b, with W [outputs, inputs] row-major. */
@@ -14,8 +15,11 @@ function affine(weight: ArrayLike<number>, bias: ArrayLike<number>, x: readonly 
   return out;
 }
 
-const layer = ({ weight, bias, activation }: PolicyLayer, x: readonly number[]): number[] =>
-  affine(weight, bias, x).map(ACTIVATIONS[activation].onHost);
+function layer({ weight, bias, activation, norm }: PolicyLayer, x: readonly number[]): number[] {
+  const y = affine(weight, bias, x);
+  if (norm) normalise(y, norm.weight, norm.bias);
+  return y.map(ACTIVATIONS[activation].onHost);
+}
 
 /** The next state of a cell, gates in PyTorch's form. */
 function recall(cell: PolicyCell, x: number[], state: number[]): number[] {

@@ -1,7 +1,8 @@
 // a squashed Gaussian policy on the CPU: what act_squashed.wgsl draws, with the same numbers but for rounding
 import { normalsFromBits, philox4x32, streams, uniformFromBits, type PhiloxKey } from "../../core/rng.ts";
 import { ACTIVATIONS } from "./activations.ts";
-import type { Layer } from "./networks.ts";
+import { normalise } from "./layer-norm.ts";
+import { endOfLayer, type Layer } from "./networks.ts";
 
 /** A policy that acts on the CPU, by the parameters that its array has at the time. */
 export interface HostPolicy {
@@ -35,7 +36,7 @@ export interface SquashedSpec {
 
 /** Floats of the parameters: those of the layers, padding included, from the start of a parameter vector on. */
 export function squashedFloats({ layers }: SquashedSpec): number {
-  return Math.max(...layers.map(({ b, n }) => 4 * b + n));
+  return 4 * Math.max(...layers.map(endOfLayer));
 }
 
 /** Two rows wide enough for any layer. */
@@ -49,12 +50,16 @@ export function rowsFor(layers: readonly Layer[]): TwoRows {
 /** What layers put out for the input that lies in the first row. */
 export function forward(layers: readonly Layer[], params: Float32Array, rows: TwoRows): Float64Array {
   let [x, y] = rows;
-  for (const { inputs, outputs, n, w, b, activation } of layers) {
+  for (const { inputs, outputs, n, w, b, activation, norm } of layers) {
     for (let j = 0; j < outputs; j++) y[j] = params[4 * b + j];
     for (let i = 0; i < inputs; i++) {
       const at = 4 * w + i * n;
       const input = x[i];
       for (let j = 0; j < outputs; j++) y[j] += input * params[at + j];
+    }
+    if (norm !== undefined) {
+      const [gains, shifts] = [params.subarray(4 * norm), params.subarray(4 * norm + n)];
+      normalise(y.subarray(0, outputs), gains, shifts);
     }
     const { onHost } = ACTIVATIONS[activation];
     for (let j = 0; j < outputs; j++) y[j] = onHost(y[j]);

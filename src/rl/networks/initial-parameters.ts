@@ -5,7 +5,9 @@ import { layersOf, type Layer, type Networks, type StreamedHead } from "./networ
 /** The parameters at the start: orthogonal weights, zero biases. Depends on the seed alone. */
 export function initialParameters(nets: Networks, seed: number | bigint, initialLogStd: number) {
   const params = new Float32Array(nets.params4 * 4);
-  fillWeights(params, layersOf({ ...nets, head: undefined }), seed);
+  const layers = layersOf({ ...nets, head: undefined });
+  fillWeights(params, layers, seed);
+  fillNorms(params, layers);
   params.fill(initialLogStd, nets.logStd.at * 4, nets.logStd.at * 4 + nets.logStd.count);
   if (nets.head) fillHead(params, nets.head, seed, nets.policy.length + nets.value.length);
   return params;
@@ -51,6 +53,12 @@ export function fillUniform(params: Float32Array, layers: readonly Layer[], seed
       for (let column = 0; column < outputs; column++) params[4 * w + row * n + column] = bound * uniform();
     for (let column = 0; column < outputs; column++) params[4 * b + column] = bound * uniform();
   });
+  fillNorms(params, layers);
+}
+
+/** Layer norms as they start: gains of 1, shifts of 0. */
+function fillNorms(params: Float32Array, layers: readonly Layer[]): void {
+  for (const { norm, outputs } of layers) if (norm !== undefined) params.fill(1, 4 * norm, 4 * norm + outputs);
 }
 
 /** Puts orthogonal weights of a seed into a parameter vector. */

@@ -363,10 +363,11 @@ export function rowGroups(sharing: Sharing, rows: number, width: number): number
   return sharing === "lanes" ? [Math.ceil(tiles / LANES), columns] : tiles * columns;
 }
 
-/** Weights [k, n] of a layer. */
+/** Weights [k, n] of a layer, and where its norm lies, if it has one. */
 export interface Weights {
   readonly k: number;
   readonly n: number;
+  readonly norm?: number;
 }
 
 /** Workgroups for the weights of layers side by side. */

@@ -15,6 +15,14 @@ export interface Layer {
   readonly activation: Activation;
   /** Standard deviation of its initial weights, in units of an orthogonal matrix. */
   readonly gain: number;
+  /** Where gains and shifts [n] of its layer norm lie, between x W + b and f; undefined if it has none. vec4s. */
+  readonly norm?: number;
+}
+
+/** What hidden layers have in common. */
+export interface HiddenForm {
+  readonly activation: HiddenActivation;
+  readonly layerNorm: boolean;
 }
 
 /** Logits of many actions, in blocks of columns: the policy's last layer, cut up. */
@@ -62,12 +70,12 @@ export interface NetworkOptions {
   /** What the policy puts out: means, or logits. */
   readonly outputs: number;
   readonly hidden: readonly number[];
-  readonly activation: HiddenActivation;
+  readonly form: HiddenForm;
   /** Log standard deviations; 0 for policies that have none. */
   readonly logStds: number;
-  /** Outputs come in blocks of at most this many; or from embeddings of this many numbers, of actions with so many features. */
   /** A cell before the last layers, and the numbers that it puts out. */
   readonly recurrent?: { readonly kind: CellKind; readonly size: number };
+  /** Outputs come in blocks of at most this many; or from embeddings of this many numbers, of actions with so many features. */
   readonly stream?: {
     readonly block: number;
     readonly embedding?: { readonly dims: number; readonly features: number };
@@ -82,10 +90,10 @@ export const TILE = 8;
 export const padTo = (n: number, unit: number): number => Math.ceil(n / unit) * unit;
 
 export function layOutNetworks(options: NetworkOptions): Networks {
-  const { observations, outputs, hidden, activation, logStds, stream } = options;
+  const { observations, outputs, hidden, form, logStds, stream } = options;
   const embedding = stream?.embedding;
   const last = stream ? embedding?.dims : outputs;
-  const shape = { observations, hidden, activation, recurrent: options.recurrent };
+  const shape = { observations, hidden, form, recurrent: options.recurrent };
   // small first actions, as in Andrychowicz et al. 2021
   const policy = layOutWhole("policy", shape, last, 0.01, 0);
   const seen = options.valueObservations ?? observations;
@@ -129,24 +137,24 @@ export function layOutBlocks(
 interface WholeShape {
   readonly observations: number;
   readonly hidden: readonly number[];
-  readonly activation: HiddenActivation;
+  readonly form: HiddenForm;
   readonly recurrent: NetworkOptions["recurrent"];
 }
 
 /** Hidden layers, a recurrent cell if there is one, and a last layer if there is one. */
 function layOutWhole(name: string, shape: WholeShape, last: number | undefined, lastGain: number, start: number) {
-  const { observations, hidden, activation, recurrent } = shape;
+  const { observations, hidden, form, recurrent } = shape;
   const widths = [observations, ...hidden];
   if (!recurrent) {
     const layers =
       last === undefined
-        ? layOutNetwork(name, widths, activation, Math.SQRT2, start, activation)
-        : layOutNetwork(name, [...widths, last], activation, lastGain, start);
+        ? layOutNetwork(name, widths, form, Math.SQRT2, start, true)
+        : layOutNetwork(name, [...widths, last], form, lastGain, start);
     return { layers, end: endOf(layers, start), cell: undefined };
   }
-  const layers = layOutNetwork(name, widths, activation, Math.SQRT2, start, activation);
+  const layers = layOutNetwork(name, widths, form, Math.SQRT2, start, true);
   const one = (part: string, inputs: number, outputs: number, gain: number, at: number): Layer => ({
-    ...layOutNetwork(name, [inputs, outputs], activation, gain, at)[0],
+    ...layOutNetwork(name, [inputs, outputs], form, gain, at)[0],
     name: `${name}.${part}`,
   });
   const { kind, size } = recurrent;
@@ -169,22 +177,25 @@ export const layersOf = ({ policy, value, cells, head }: Networks): Layer[] => [
   ...(head && !head.embedding ? head.blocks : []),
 ];
 
-/** The layers of one network, from a vec4 of the parameter vector on. */
+/** The layers of one network, from a vec4 of the parameter vector on. `lastIsHidden`: others come after the last one. */
 export function layOutNetwork(
   name: string,
   widths: readonly number[],
-  activation: HiddenActivation,
+  { activation, layerNorm }: HiddenForm,
   lastGain: number,
   start: number,
-  lastActivation: Activation = "none",
+  lastIsHidden = false,
 ): Layer[] {
   let at = start;
   return widths.slice(1).map((width, i) => {
     const isLast = i === widths.length - 2;
+    const isHidden = !isLast || lastIsHidden;
     const [k, n] = [padTo(widths[i], TILE), padTo(width, TILE)];
     const w = at;
     const b = w + (k * n) / 4;
-    at = b + n / 4;
+    const norm = b + n / 4;
+    const isNormed = isHidden && layerNorm;
+    at = norm + (isNormed ? n / 2 : 0);
     return {
       name: `${name}.${i}`,
       inputs: widths[i],
@@ -193,16 +204,20 @@ export function layOutNetwork(
       n,
       w,
       b,
-      activation: isLast ? lastActivation : activation,
+      activation: isHidden ? activation : "none",
       gain: isLast ? lastGain : Math.SQRT2,
+      ...(isNormed && { norm }),
     };
   });
 }
 
+/** The vec4 after the numbers of a layer. */
+export const endOfLayer = ({ b, n, norm }: Layer): number => (norm === undefined ? b + n / 4 : norm + n / 2);
+
 /** The vec4 after a network; `start` for one without layers. */
 export function endOf(layers: readonly Layer[], start = 0): number {
   const last = layers.at(-1);
-  return last ? last.b + last.n / 4 : start;
+  return last ? endOfLayer(last) : start;
 }
 
 /** Where rows of a network lie in the learner's memory: its input, and the outputs of its layers. vec4s. */
@@ -211,18 +226,22 @@ export interface Rows {
   readonly outputs: ReadonlyMap<Layer, number>;
 }
 
-/** vec4s that a row of a layer takes in the learner's memory: of all rows outputs, then what else is kept of them. */
-export const row4Of = ({ n, activation }: Layer): number => (keepsArgument(activation) ? n / 2 : n / 4);
+/**
+ * vec4s that a row of a layer takes in the learner's memory: of all rows outputs, then what else is kept of them. With layer
+ * norm that is what the activation takes, what the norm takes once it is normalised, and the factor that normalised it.
+ */
+export const row4Of = ({ n, activation, norm }: Layer): number =>
+  norm === undefined ? (keepsArgument(activation) ? n / 2 : n / 4) : (3 * n) / 4 + 1;
 
-/** The numbers of a layer's job, whose input lies at `x`. */
-export const layerJob = ({ k, w, b, n, activation }: Layer, x: number, y: number) => ({
+/** The numbers of a layer's job, whose input lies at `x`. Where a layer norm follows, the activation is the norm's. */
+export const layerJob = ({ k, w, b, n, activation, norm }: Layer, x: number, y: number) => ({
   x,
   k4: k / 4,
   w,
   b,
   y,
   n4: n / 4,
-  activation: ACTIVATIONS[activation].code,
+  activation: norm === undefined ? ACTIVATIONS[activation].code : 0,
   mode: 0,
 });
 
@@ -242,7 +261,8 @@ export const shapesOf = (named: Readonly<Record<string, NamedArray>>): Readonly<
 
 /**
  * The parameters by name, without padding, in the order and shapes of PyTorch: `policy.0.weight` [outputs, inputs],
- * `policy.0.bias` [outputs], `value.0.weight`, ..., and `log_std` [actions] of Gaussian policies.
+ * `policy.0.bias` [outputs], `value.0.weight`, ..., with layer norm `policy.0.norm.weight` and `policy.0.norm.bias` [outputs],
+ * and `log_std` [actions] of Gaussian policies.
  */
 export function namedParameters(nets: Networks, params: Float32Array): Record<string, NamedArray> {
   const named = namedLayers(layersOf({ ...nets, head: undefined }), params);
@@ -252,15 +272,19 @@ export function namedParameters(nets: Networks, params: Float32Array): Record<st
   return named;
 }
 
-/** Weights [outputs, inputs] and biases of layers by name. */
+/** Weights [outputs, inputs] and biases of layers by name, and those of their layer norms. */
 export function namedLayers(layers: readonly Layer[], params: Float32Array): Record<string, NamedArray> {
   const named: Record<string, NamedArray> = {};
-  for (const { name, inputs, outputs, n, w, b } of layers) {
+  for (const { name, inputs, outputs, n, w, b, norm } of layers) {
+    const row = (at: number): NamedArray => ({ shape: [outputs], data: params.slice(4 * at, 4 * at + outputs) });
     const weight = new Float32Array(outputs * inputs);
     for (let o = 0; o < outputs; o++)
       for (let i = 0; i < inputs; i++) weight[o * inputs + i] = params[4 * w + i * n + o];
     named[`${name}.weight`] = { shape: [outputs, inputs], data: weight };
-    named[`${name}.bias`] = { shape: [outputs], data: params.slice(4 * b, 4 * b + outputs) };
+    named[`${name}.bias`] = row(b);
+    if (norm === undefined) continue;
+    named[`${name}.norm.weight`] = row(norm);
+    named[`${name}.norm.bias`] = row(norm + n / 4);
   }
   return named;
 }

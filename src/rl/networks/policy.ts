@@ -4,13 +4,15 @@ import { CorralError } from "../../core/errors.ts";
 import type { Activation, HiddenActivation } from "./activations.ts";
 import { CELLS, CELL_KINDS, type CellKind, type NamedArray } from "./networks.ts";
 
-/** y = f(W x + b), with W [outputs, inputs] row-major. */
+/** y = f(W x + b), with W [outputs, inputs] row-major; with layer norm y = f(norm(W x + b)). */
 export interface PolicyLayer {
   readonly inputs: number;
   readonly outputs: number;
   readonly activation: Activation;
   readonly weight: Float32Array;
   readonly bias: Float32Array;
+  /** Gains and shifts [outputs] of its layer norm. */
+  readonly norm?: { readonly weight: Float32Array; readonly bias: Float32Array };
 }
 
 /**
@@ -117,6 +119,7 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
       activation: i === count - 1 ? "none" : activation,
       weight: data,
       bias: take(`policy.${i}.bias`).data,
+      ...(Object.hasOwn(named, `policy.${i}.norm.weight`) && { norm: normOf(`policy.${i}`, shape[0], take) }),
     };
   });
   const kind = cellKindOf(named);
@@ -153,6 +156,16 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
     clip: clipObservations,
   };
   return { id, algo, observations, normalizer, layers, cell, head, named: seenBy(observations, named) };
+}
+
+function normOf(name: string, outputs: number, take: (name: string) => NamedArray): PolicyLayer["norm"] {
+  const [weight, bias] = ["weight", "bias"].map((part) => {
+    const { data } = take(`${name}.norm.${part}`);
+    if (data.length === outputs) return data;
+    const text = `"${name}.norm.${part}" has ${data.length} numbers where its layer puts out ${outputs}.`;
+    throw new CorralError("bad-policy", text, { name, outputs });
+  });
+  return { weight, bias };
 }
 
 /** The kind of cell that a policy's parameters hold, if any. */

@@ -19,6 +19,7 @@ import {
   stagingArena,
   planArenas,
 } from "../device/arenas.ts";
+import { jobsOfLayers } from "../device/layer-norms.ts";
 
 /** Where rows of the network lie in `work`: vec4s. */
 export interface WorkLayout {
@@ -77,7 +78,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
     valueObservations: env.groups?.critic.size ?? env.observations,
     outputs: env.outputs,
     hidden: config.hidden,
-    activation: config.activation,
+    form: config,
     logStds: gaussian ? env.actions : 0,
     ...(stream && { stream }),
     ...(config.recurrent !== "none" && { recurrent: { kind: config.recurrent, size: config.recurrentSize } }),
@@ -126,7 +127,7 @@ export function learnerShape(env: EnvShape, config: PpoConfig): LearnerShape {
   };
 
   // forward, backward and gradient of each layer, those of a head's blocks, and a handful of others
-  const jobs = 3 * nets.value.length + 5 * (nets.head?.blocks.length ?? 0) + (cells ? cellJobs(cells) : 0) + 20;
+  const jobs = jobsOfLayers(3, nets.value) + 5 * (nets.head?.blocks.length ?? 0) + (cells ? cellJobs(cells) : 0) + 20;
   return {
     ...(head && { head }),
     ...(cells && { cells }),

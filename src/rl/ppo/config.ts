@@ -3,7 +3,7 @@ import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/o
 import { MIRROR_COLUMNS } from "./mirror.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
 import { CELL_KINDS } from "../networks/networks.ts";
-import { ACTION_EMBEDDING, adamOptions, assertLogStds, GAMMA } from "../device/shared-options.ts";
+import { ACTION_EMBEDDING, adamOptions, assertLogStds, GAMMA, LAYER_NORM } from "../device/shared-options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -30,6 +30,7 @@ export const PPO_OPTIONS = {
   clipRewards: { default: 10, min: 0, doc: "scaled rewards are clipped to +- this" },
   hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
   activation: { default: "tanh", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
+  layerNorm: LAYER_NORM,
   recurrent: {
     default: "none",
     oneOf: ["none", ...CELL_KINDS],

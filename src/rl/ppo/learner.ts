@@ -7,6 +7,7 @@ import { bindEnv, type Bound } from "../device/bind-env.ts";
 import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
+import { bindNormGradients, bindNorms, type PlacedLayer } from "../device/layer-norms.ts";
 import { LearnerCore } from "../device/learner-core.ts";
 import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
@@ -55,16 +56,20 @@ export class Learner extends LearnerCore<LearnerShape> {
     value.forEach((_, i) => {
       const both = [policy, value].filter((layers) => i < layers.length);
       const jobs = both.map((layers) => this.#layerJob(layers, i));
+      const placed = (at: number) => both.map((layers): PlacedLayer => [layers[at], work.outputs.get(layers[at])!]);
       bind(`forward ${i}`, "forward", jobs);
+      bindNorms(bind, `forward ${i}`, "layer_norm", placed(i));
       const gradients = [...jobs];
       if (i === value.length - 1) {
         gradients.push(sum(work.statistics, STATISTICS4, statisticsAt));
         if (logStd.count > 0) gradients.push(sum(work.slopes, padTo(logStd.count, TILE) / 4, logStd.at));
       }
       bind(`gradient ${i}`, gradient, gradients);
+      bindNormGradients(bind, `gradient ${i}`, gradient, placed(i), shape.rows);
       if (i === 0) return;
       const below = both.map((layers, n) => ({ ...jobs[n], activation: ACTIVATIONS[layers[i - 1].activation].code }));
       bind(`backward ${i}`, "backward", below);
+      bindNorms(bind, `backward ${i}`, "layer_norm_back", placed(i - 1));
     });
     if (shape.cells) bindCells(bind, nets, shape.cells, gradient);
     bind("gather", "gather");

@@ -5,6 +5,7 @@
 import type { LearnerShape } from "./arenas.ts";
 import type { DeviceCore } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
+import { bindNorms } from "../device/layer-norms.ts";
 import type { Bind } from "../device/kernel-table.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { padTo, TILE } from "../networks/networks.ts";
@@ -37,6 +38,9 @@ export function bindHead(
     const mode = (i === 0 ? FIRST_BLOCK : 0) | (i === blocks.length - 1 ? LAST_BLOCK : 0);
     const activation = ACTIVATIONS[below.activation].code;
     bind(`head backward ${i}`, `head_backward${of}`, [{ ...layer, b: slopes, activation, mode }]);
+    // with the last block derivatives are whole
+    if (mode & LAST_BLOCK)
+      bindNorms(bind, `head backward ${i}`, "layer_norm_back", [[below, work.outputs.get(below)!]]);
   });
   bind("loss", "loss_streamed", { kept, value, value4, statistics: work.statistics });
   if (!embedding) return;

@@ -1,6 +1,7 @@
 // the memory of the learner of SAC over discrete actions, planned beside that of its environments: networks, a batch, the replay
 import type { PlanLimits } from "../../memory/request.ts";
 import { rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
+import { jobsOfLayers } from "../device/layer-norms.ts";
 import { assertEmbeddable, type EnvShape } from "../device/env-shape.ts";
 import type { LearnerPlan } from "../device/wasm-plan.ts";
 import { assertOneChoice, layOutActions, type QNetwork } from "../dqn/arenas.ts";
@@ -123,7 +124,7 @@ export function sacDiscreteShape(env: EnvShape, config: SacDiscreteConfig): SacD
     groups,
     policy4,
     critic4,
-    jobs: 8 * layers.length + 8 * head.blocks.length + 32,
+    jobs: jobsOfLayers(8, layers) + 8 * head.blocks.length + 32,
   };
 }
 

@@ -5,6 +5,7 @@ import type { Bound } from "../device/bind-env.ts";
 import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
+import { bindNormGradients, bindNorms, type PlacedLayer } from "../device/layer-norms.ts";
 import type { LearnerEnv } from "../device/learner-env.ts";
 import { lastOf, type QNetwork } from "../dqn/arenas.ts";
 import { bindColumns, columnsJob, descendColumns } from "../dqn/columns.ts";
@@ -50,23 +51,33 @@ export class SacDiscreteLearner extends ReplayLearner<SacDiscreteShape> {
     const following: Run[] = nets.targets.map((network, i) => [network, work.targets[i]]);
 
     // layer by layer, networks that do not wait for one another side by side
-    nets.policy.layers.forEach((_, i) => {
-      const jobs = (runs: readonly Run[]) => runs.map(([{ layers }, rows]) => jobOfLayer(layers, i, rows));
-      bind(`policy forward ${i}`, "forward", jobs([acting, after]));
-      bind(`critics forward ${i}`, "forward", jobs([...learning, ...following]));
-      bind(`policy gradient ${i}`, "gradient_whole", jobs([acting]));
-      bind(`critics gradient ${i}`, "gradient_whole", jobs(learning));
+    const jobs = (runs: readonly Run[], i: number) => runs.map(([{ layers }, rows]) => jobOfLayer(layers, i, rows));
+    const placed = (runs: readonly Run[], i: number) =>
+      runs.map(([{ layers }, { outputs }]): PlacedLayer => [layers[i], outputs.get(layers[i])!]);
+    const forward = (name: string, runs: readonly Run[], i: number) => {
+      bind(`${name} forward ${i}`, "forward", jobs(runs, i));
+      bindNorms(bind, `${name} forward ${i}`, "layer_norm", placed(runs, i));
+    };
+    const back = (name: string, runs: readonly Run[], i: number) => {
+      bind(`${name} gradient ${i}`, "gradient_whole", jobs(runs, i));
+      bindNormGradients(bind, `${name} gradient ${i}`, "gradient_whole", placed(runs, i), this.shape.rows);
       if (i === 0) return;
       const { code: activation } = ACTIVATIONS[nets.policy.layers[i - 1].activation];
-      const below = (runs: readonly Run[]) => jobs(runs).map((job) => ({ ...job, activation }));
-      bind(`policy backward ${i}`, "backward", below([acting]));
-      bind(`critics backward ${i}`, "backward", below(learning));
+      const below = jobs(runs, i).map((job) => ({ ...job, activation }));
+      bind(`${name} backward ${i}`, "backward", below);
+      bindNorms(bind, `${name} backward ${i}`, "layer_norm_back", placed(runs, i - 1));
+    };
+    nets.policy.layers.forEach((_, i) => {
+      forward("policy", [acting, after], i);
+      forward("critics", [...learning, ...following], i);
+      back("policy", [acting], i);
+      back("critics", learning, i);
     });
     this.#bindHead(bind, "now", [acting, ...learning]);
     this.#bindHead(bind, "next", [after, ...following]);
     this.#bindPolicyHead(bind);
     learning.forEach(([network, rows], i) => {
-      bindColumns(bind, network.head.name, columnsJob(network, rows, work.kept[i]));
+      bindColumns(bind, network, rows, work.kept[i]);
     });
 
     const job = this.#job();
@@ -143,6 +154,9 @@ export class SacDiscreteLearner extends ReplayLearner<SacDiscreteShape> {
       const { code: activation } = ACTIVATIONS[below.activation];
       const backward = embedding ? "head_backward_embedded" : "head_backward";
       bind(`head backward ${i}`, backward, [{ ...layer, b: work.slopes, activation, mode }]);
+      // with the last block derivatives are whole
+      if (mode & LAST_BLOCK)
+        bindNorms(bind, `head backward ${i}`, "layer_norm_back", [[below, work.policy.outputs.get(below)!]]);
     });
     if (!embedding) return;
     const { at, dims, features } = embedding;
@@ -237,7 +251,7 @@ export class SacDiscreteLearner extends ReplayLearner<SacDiscreteShape> {
   descendCritics(pass: JobPass, rows: number): void {
     const { critics } = this.shape.nets;
     this.runWeights(pass, "critic statistics", 1, [SUMS]);
-    for (const critic of critics) descendColumns(this, pass, critic.head.name, critic, rows);
+    for (const critic of critics) descendColumns(this, pass, critic, rows);
     this.#descend(pass, "critics", rows, critics);
   }
 

@@ -2,6 +2,7 @@
 import type { LearnerPlan } from "../device/wasm-plan.ts";
 import type { PlanLimits } from "../../memory/request.ts";
 import { chunkRowsOf, rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
+import { jobsOfLayers } from "../device/layer-norms.ts";
 import type { EnvShape } from "../device/env-shape.ts";
 import { endOf, layOutNetwork, padTo, row4Of, TILE, type Layer, type Rows } from "../networks/networks.ts";
 import { NARROWER, planReplayLearner, transitionSizes, type ReplayLearnerShape } from "../replay/arenas.ts";
@@ -49,9 +50,8 @@ export interface SacShape extends ReplayLearnerShape {
 }
 
 function layOut({ policy: seen, critic }: SacShape["groups"], actions: number, config: SacConfig): SacNetworks {
-  const activation = config.activation;
   const make = (name: string, inputs: number, outputs: number, gain: number, at: number) =>
-    layOutNetwork(name, [inputs, ...config.hidden, outputs], activation, gain, at);
+    layOutNetwork(name, [inputs, ...config.hidden, outputs], config, gain, at);
   const pair = critic.size + actions;
   const policy = make("policy", seen.size, 2 * actions, 0.01, 0);
   const policyStatistics = endOf(policy);
@@ -118,7 +118,7 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     chunks: Math.ceil(config.batchSize / chunkRowsOf(config.batchSize)),
     policy4,
     pair4,
-    jobs: 8 * nets.policy.length + 16,
+    jobs: jobsOfLayers(8, nets.policy) + 16,
   };
 }
 

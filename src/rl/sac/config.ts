@@ -1,7 +1,7 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { adamOptions, assertBatchFits, assertLogStds, REPLAY } from "../device/shared-options.ts";
+import { adamOptions, assertBatchFits, assertLogStds, LAYER_NORM, REPLAY } from "../device/shared-options.ts";
 
 export const SAC_OPTIONS = {
   ...REPLAY,
@@ -17,6 +17,7 @@ export const SAC_OPTIONS = {
   maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
   activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
+  layerNorm: LAYER_NORM,
   minLogStd: { default: -20, doc: "lower bound of the log standard deviation before squashing" },
   maxLogStd: { default: 2, doc: "its upper bound" },
   ...adamOptions(1e-8),

@@ -4,6 +4,7 @@ import type { Bound } from "../device/bind-env.ts";
 import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
+import { bindNormGradients, bindNorms, type PlacedLayer } from "../device/layer-norms.ts";
 import type { LearnerEnv } from "../device/learner-env.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
 import { fillUniform } from "../networks/initial-parameters.ts";
@@ -32,13 +33,19 @@ export class SacLearner extends ReplayLearner<SacShape> {
 
     // layer by layer, networks that do not wait for one another side by side
     const jobs = (runs: readonly Run[], i: number) => runs.map(([layers, rows]) => jobOfLayer(layers, i, rows));
+    const placed = (runs: readonly Run[], i: number) =>
+      runs.map(([layers, { outputs }]): PlacedLayer => [layers[i], outputs.get(layers[i])!]);
     const forward = (name: string, runs: readonly Run[]) =>
-      runs[0][0].forEach((_, i) => bind(`${name} forward ${i}`, "forward", jobs(runs, i)));
+      runs[0][0].forEach((_, i) => {
+        bind(`${name} forward ${i}`, "forward", jobs(runs, i));
+        bindNorms(bind, `${name} forward ${i}`, "layer_norm", placed(runs, i));
+      });
     const backward = (name: string, runs: readonly Run[], to: number) => {
       for (let i = runs[0][0].length - 1; i >= to; i--) {
         const activation = i === 0 ? 0 : ACTIVATIONS[runs[0][0][i - 1].activation].code;
         const below = jobs(runs, i).map((job) => ({ ...job, activation }));
         bind(`${name} backward ${i}`, "backward", below);
+        if (i > 0) bindNorms(bind, `${name} backward ${i}`, "layer_norm_back", placed(runs, i - 1));
       }
     };
     const gradient = (name: string, runs: readonly Run[], statistics: number) =>
@@ -55,7 +62,9 @@ export class SacLearner extends ReplayLearner<SacShape> {
           mode: BIAS_ONLY,
         };
         if (i === runs[0][0].length - 1) all.push({ ...sums, x: runs[0][1].x });
-        bind(`${name} gradient ${i}`, chunks > 1 ? "gradient" : "gradient_whole", all);
+        const kernel = chunks > 1 ? "gradient" : "gradient_whole";
+        bind(`${name} gradient ${i}`, kernel, all);
+        bindNormGradients(bind, `${name} gradient ${i}`, kernel, placed(runs, i), this.shape.rows);
       });
     const runs = (layers: readonly (readonly Layer[])[], rows: readonly Rows[]): Run[] =>
       layers.map((one, i) => [one, rows[i]]);

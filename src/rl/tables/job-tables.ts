@@ -20,6 +20,18 @@ const LINEAR = struct("Linear", {
   mode: ["u32", "Gradients: 1 for the bias alone. Backwards through blocks: 1 for the first block, 2 for the last."],
 });
 
+/** The norm of a dense layer. All vec4s. */
+const LAYER_NORM = struct("LayerNorm", {
+  y: ["u32", "Outputs [rows, n4] in the network's memory, numbers of a row that are no padding, gains, shifts."],
+  n4: "u32",
+  count: "u32",
+  gain: "u32",
+  shift: "u32",
+  activation: ["u32", "Its code: of the outputs."],
+  spare_0: "u32",
+  spare_1: "u32",
+});
+
 /** A recurrent cell. All vec4s. */
 const CELL = struct("Cell", {
   below: ["u32", "What the gates get from below and from the state, s4 for each gate a row."],
@@ -85,6 +97,7 @@ const single = <N extends string>(table: DeviceStruct<N>) => ({ table, variable:
 /** Tables of jobs; those of several parts are arrays in the kernel. */
 export const JOBS = {
   linear: { table: LINEAR, variable: "layers", most: MAX_PARTS },
+  layerNorm: { table: LAYER_NORM, variable: "norms", most: MAX_PARTS },
   cell: { table: CELL, variable: "cells", most: 2 },
   actGaussian: single(struct("GaussianJob", { ...MEANS, bounds: ["u32", "Of actions, in norm: low and high."] })),
   lossGaussian: single(

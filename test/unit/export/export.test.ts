@@ -58,6 +58,7 @@ const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions
   { name: "embedded actions", of: table as Task, options: { hidden: [8], actionEmbedding: 4, actionBlock: 8 } },
   { name: "ELU", of: "InvertedPendulum-v5", options: { hidden: [16, 8], activation: "elu" } },
   { name: "SiLU", of: "InvertedPendulum-v5", options: { hidden: [16, 8], activation: "silu" } },
+  { name: "layer norm", of: "InvertedPendulum-v5", options: { hidden: [19, 8], activation: "silu", layerNorm: true } },
   {
     name: "SAC",
     of: "Swimmer-v5",

@@ -65,7 +65,13 @@ describe("safetensors", () => {
 });
 
 test("parameters by name have PyTorch's shapes and no padding", () => {
-  const options = { observations: 3, outputs: 2, hidden: [5], activation: "tanh", logStds: 2 } as const;
+  const options = {
+    observations: 3,
+    outputs: 2,
+    hidden: [5],
+    form: { activation: "tanh", layerNorm: false },
+    logStds: 2,
+  } as const;
   const nets = layOutNetworks(options);
   const params = Float32Array.from({ length: 4 * nets.params4 }, (_, i) => i);
   const named = namedParameters(nets, params);

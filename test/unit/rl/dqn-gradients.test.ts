@@ -16,6 +16,7 @@ const CASES: DqnCase[] = [
   { name: "one block", actions: 3, config: { hidden: [9, 7] } },
   { name: "blocks of eight, SiLU", actions: 21, config: { hidden: [9], actionBlock: 8, activation: "silu" } },
   { name: "without double Q-learning, squares", actions: 5, config: { hidden: [9], doubleQ: false, huber: Infinity } },
+  { name: "layer norm", actions: 21, config: { hidden: [9], actionBlock: 8, layerNorm: true } },
   { name: "embeddings", actions: 21, config: { hidden: [9], actionBlock: 8, actionEmbedding: 4, activation: "tanh" } },
   {
     name: "embeddings without double Q-learning",

@@ -17,6 +17,7 @@ const CASES: SacCase[] = [
   { name: "tanh, five actions", observations: 11, actions: 5, config: { hidden: [16], activation: "tanh" } },
   { name: "ELU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "elu" } },
   { name: "SiLU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "silu" } },
+  { name: "layer norm", observations: 5, actions: 2, config: { hidden: [9, 7], layerNorm: true } },
   {
     name: "groups",
     observations: 11,
