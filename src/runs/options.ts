@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { checked, kindOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
 import { real, text } from "../core/schema.ts";
 import { show as written } from "../core/show.ts";
+import { assertNoMemory } from "../rl/device/shared-options.ts";
 import { PPO_OPTIONS, type PpoConfig } from "../rl/ppo/config.ts";
 import { DQN_OPTIONS, type DqnConfig } from "../rl/dqn/config.ts";
 import { SAC_OPTIONS, type SacConfig } from "../rl/sac/config.ts";
@@ -145,6 +146,7 @@ export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOp
       );
     else if (Object.hasOwn(table, name)) config[name] = value;
     else {
+      assertNoMemory({ [name]: value }, algo);
       throw unknownOption(algo, name, names, "bad-config");
     }
   }

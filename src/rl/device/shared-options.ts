@@ -1,4 +1,5 @@
 // options that every algorithm has
+import { CorralError } from "../../core/errors.ts";
 import { badOption, type ConfigOf, type OptionRow, type OptionTable } from "../../core/options.ts";
 
 /** Of Adam (Kingma and Ba 2015), with decoupled decay of weights (Loshchilov and Hutter 2019). */
@@ -59,6 +60,20 @@ export const REPLAY = {
 } as const satisfies OptionTable;
 
 export type ReplayConfig = ConfigOf<typeof REPLAY> & { readonly batchSize: number };
+
+/** Options of policies with a memory. */
+const MEMORY = ["recurrent", "recurrentSize", "recurrentSteps"];
+
+/** Throws `unsupported-recurrent` for a memory in what learns from single transitions. */
+export function assertNoMemory(given: object, of: string): void {
+  const name = MEMORY.find((one) => Object.hasOwn(given, one) && (given as Record<string, unknown>)[one] !== "none");
+  if (name === undefined) return;
+  throw new CorralError(
+    "unsupported-recurrent",
+    `${name} is of PPO: ${of} learns from single transitions of a replay, which hold no state of a memory. Train with PPO, or let the task observe a history.`,
+    { name },
+  );
+}
 
 /** Throws `bad-option` if a batch is larger than the replay. */
 export function assertBatchFits({ bufferSize, batchSize }: ReplayConfig): void {

@@ -5,6 +5,7 @@ import {
   ACTION_EMBEDDING,
   adamOptions,
   assertBatchFits,
+  assertNoMemory,
   LAYER_NORM,
   REPLAY,
 } from "../device/shared-options.ts";
@@ -38,9 +39,10 @@ export type DqnConfig = ConfigOf<typeof DQN_OPTIONS>;
 
 /**
  * Fills in defaults.
- * @throws CorralError unknown-option with the nearest names, bad-option
+ * @throws CorralError unknown-option with the nearest names, bad-option, unsupported-recurrent
  */
 export function dqnConfig(given: Partial<DqnConfig> = {}): DqnConfig {
+  assertNoMemory(given, "DQN");
   const made = fillIn(DQN_OPTIONS, given, { of: "DQN" });
   assertBatchFits(made);
   const { explorationFinal, explorationInitial } = made;

@@ -1,7 +1,7 @@
 // every hyperparameter of SAC over discrete actions: flat, with its default, its bounds and what it means. The command line's
 // flags are these.
 import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
-import { ACTION_BLOCK, ACTION_EMBEDDING, assertBatchFits } from "../device/shared-options.ts";
+import { ACTION_BLOCK, ACTION_EMBEDDING, assertBatchFits, assertNoMemory } from "../device/shared-options.ts";
 import { SAC_OPTIONS } from "../sac/config.ts";
 
 const { minLogStd: _low, maxLogStd: _high, ...SHARED } = SAC_OPTIONS;
@@ -30,9 +30,10 @@ export type SacDiscreteConfig = ConfigOf<typeof SAC_DISCRETE_OPTIONS>;
 
 /**
  * Fills in defaults.
- * @throws CorralError unknown-option with the nearest names, bad-option
+ * @throws CorralError unknown-option with the nearest names, bad-option, unsupported-recurrent
  */
 export function sacDiscreteConfig(given: Partial<SacDiscreteConfig> = {}): SacDiscreteConfig {
+  assertNoMemory(given, "SAC of discrete actions");
   const made = fillIn(SAC_DISCRETE_OPTIONS, given, { of: "SAC of discrete actions" });
   assertBatchFits(made);
   return made;

@@ -1,7 +1,14 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
 import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { adamOptions, assertBatchFits, assertLogStds, LAYER_NORM, REPLAY } from "../device/shared-options.ts";
+import {
+  adamOptions,
+  assertBatchFits,
+  assertNoMemory,
+  assertLogStds,
+  LAYER_NORM,
+  REPLAY,
+} from "../device/shared-options.ts";
 
 export const SAC_OPTIONS = {
   ...REPLAY,
@@ -30,9 +37,10 @@ export type SacConfig = ConfigOf<typeof SAC_OPTIONS>;
 
 /**
  * Fills in defaults.
- * @throws CorralError unknown-option with the nearest names, bad-option
+ * @throws CorralError unknown-option with the nearest names, bad-option, unsupported-recurrent
  */
 export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
+  assertNoMemory(given, "SAC");
   const made = fillIn(SAC_OPTIONS, given, { of: "SAC" });
   assertBatchFits(made);
   assertLogStds(made);

@@ -1,5 +1,6 @@
 // flat settings of runs: which differences a run that goes on may have
 import { expect, test } from "vitest";
+import { sacConfig } from "../../../src/rl/sac/config.ts";
 import { differences, trainOptions } from "../../../src/runs/options.ts";
 
 const CONFIG = { env: "CartPole", algo: "ppo", numEnvs: 64, gamma: 0.99, steps: 1000 };
@@ -16,4 +17,14 @@ test("values of a config nested 100,000 deep are refused in a few words", () => 
   for (let i = 0; i < 100_000; i++) algo = [algo];
   expect(() => trainOptions({ algo })).toThrow("--algo is '[[[[[...]]]]]': pass ppo, sac, sac-discrete or dqn.");
   expect(differences({ algo: "ppo", gamma: 0.5 }, { algo: "ppo", gamma: 0.9 })).toEqual(["gamma was 0.5 and is 0.9"]);
+});
+
+test("a memory is refused by name where learners have none", () => {
+  for (const algo of ["sac", "sac-discrete", "dqn"]) {
+    const wanted = { code: "unsupported-recurrent", message: expect.stringContaining("recurrent is of PPO") };
+    expect(() => trainOptions({ algo, recurrent: "gru" })).toThrow(expect.objectContaining(wanted));
+  }
+  const given = { recurrentSize: 8 } as Parameters<typeof sacConfig>[0];
+  expect(() => sacConfig(given)).toThrow(expect.objectContaining({ code: "unsupported-recurrent" }));
+  expect(trainOptions({ recurrent: "gru" }).config).toEqual({ recurrent: "gru" });
 });
