@@ -27,7 +27,7 @@ export function bend(v: number, activation: Layer["activation"]): number {
 }
 
 /** Mean 0 and variance 1, as the documentation of PyTorch's `LayerNorm` says. */
-function standardised(y: readonly number[]): number[] {
+export function standardised(y: readonly number[]): number[] {
   const mean = y.reduce((sum, v) => sum + v, 0) / y.length;
   const variance = y.reduce((sum, v) => sum + (v - mean) ** 2, 0) / y.length;
   return y.map((v) => (v - mean) / Math.sqrt(variance + 1e-5));

@@ -26,7 +26,7 @@ import type { Activation } from "../../../src/rl/networks/activations.ts";
 import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import type { Policy } from "../../../src/rl/networks/policy.ts";
 import { seenActions, type SeenAction } from "../../support/live-policy.ts";
-import { bend } from "../../support/ppo-reference.ts";
+import { bend, standardised } from "../../support/ppo-reference.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 import { holdDevice } from "../../support/hold-device.ts";
 
@@ -105,11 +105,12 @@ async function trained<T>(
 function outputsOf({ normalizer, layers }: Policy, observation: Float32Array): number[] {
   const { mean, inverseStd, clip } = normalizer;
   const first = [...observation].map((x, i) => Math.min(clip, Math.max(-clip, (x - mean[i]) * inverseStd[i])));
-  return layers.reduce<number[]>((x, { inputs, outputs, activation, weight, bias }) => {
+  return layers.reduce<number[]>((x, { inputs, outputs, activation, weight, bias, norm }) => {
     const y = Array.from({ length: outputs }, (_, o) =>
       x.reduce((sum, xi, i) => sum + xi * weight[o * inputs + i], bias[o]),
     );
-    return y.map((v) => bend(v, activation));
+    const normed = norm ? standardised(y).map((v, o) => v * norm.weight[o] + norm.bias[o]) : y;
+    return normed.map((v) => bend(v, activation));
   }, first);
 }
 
@@ -239,6 +240,10 @@ function plainActions(
       const weight = numbers(`policy.${layer}.weight`);
       const bias = numbers(`policy.${layer}.bias`);
       x = bias.map((b, o) => x.reduce((sum, xi, i) => sum + xi * weight[o * x.length + i], b));
+      if (tensors.has(`policy.${layer}.norm.weight`)) {
+        const [gain, shift] = ["weight", "bias"].map((part) => numbers(`policy.${layer}.norm.${part}`));
+        x = standardised(x).map((v, o) => v * gain[o] + shift[o]);
+      }
       if (layer < depth - 1) x = x.map((v) => bend(v, facts.activation as Activation));
     }
     if (facts.head === "gaussian") {
