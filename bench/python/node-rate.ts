@@ -2,8 +2,9 @@
 import { createInterface } from "node:readline";
 import { makeVec } from "../../src/index.ts";
 
-const [id, worlds, device] = process.argv.slice(2);
-await using env = await makeVec(id, { numEnvs: Number(worlds), seed: 1, ...(device ? { device } : {}) } as never);
+const [id, worlds, results, device] = process.argv.slice(2);
+const options = { numEnvs: Number(worlds), seed: 1, copy: results === "copies", ...(device ? { device } : {}) };
+await using env = await makeVec(id, options as never);
 await env.reset();
 const actions = env.actionSpace.sample(1);
 await env.step(actions);

@@ -38,11 +38,14 @@ def step_for(seconds: float, envs: Any, actions: Any, worlds: int) -> tuple[floa
 
 
 class FromPython:
+    """Results are the caller's own, as by default; Node's are views by default."""
+
     name = "corral, Python"
+    copy = True
 
     def __init__(self, env: str, worlds: int, device: str | None) -> None:
         options = {"device": device} if device else {}
-        self.envs = corral.make_vec(env, worlds, seed=1, **options)
+        self.envs = corral.make_vec(env, worlds, seed=1, copy=self.copy, **options)
         self.envs.reset()
         self.actions = self.envs.action_space.sample()
         self.device = self.envs.facts["device"]
@@ -55,12 +58,18 @@ class FromPython:
         self.envs.close()
 
 
+class FromPythonViews(FromPython):
+    name = "corral, Python, views"
+    copy = False
+
+
 class FromNode:
     name = "corral, Node"
+    results = "views"
 
     def __init__(self, env: str, worlds: int, device: str | None) -> None:
         script = str(Path(__file__).with_name("node-rate.ts"))
-        command = ["node", "--import", "tsx", script, env, str(worlds), *([device] if device else [])]
+        command = ["node", "--import", "tsx", script, env, str(worlds), self.results, *([device] if device else [])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         self._read()
 
@@ -80,6 +89,11 @@ class FromNode:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
+
+
+class FromNodeCopies(FromNode):
+    name = "corral, Node, copies"
+    results = "copies"
 
 
 class EnvPool:
@@ -125,6 +139,11 @@ class AsyncVector:
         self.envs.close()
 
 
+# beside Node: what a default takes, and the same of both
+ALONE = (FromPython, FromNode, FromPythonViews, FromNodeCopies)
+LIKE = [(FromPython, FromNodeCopies), (FromPythonViews, FromNode)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--envs", default="HalfCheetah-v5,Ant-v5")
@@ -139,7 +158,7 @@ def main() -> None:
     for env in args.envs.split(","):
         for worlds in map(int, args.worlds.split(",")):
             sides = []
-            for side in (FromPython, FromNode) if args.alone else (FromPython, FromNode, EnvPool, AsyncVector):
+            for side in ALONE if args.alone else (FromPython, FromNode, EnvPool, AsyncVector):
                 try:
                     sides.append(side(env, worlds, args.device))
                 except ImportError as error:
@@ -154,8 +173,10 @@ def main() -> None:
                 ours = rates[FromPython.name]
                 pairs = {name: [a[at] / b[at] for a, b in zip(ours, all_)] for name, all_ in rates.items() if all_ is not ours}
                 row[f"{kind}Against"] = {name: round(statistics.median(ratios), 3) for name, ratios in pairs.items()}
+                like = {b.name: [x[at] / y[at] for x, y in zip(rates[a.name], rates[b.name])] for a, b in LIKE if a.name in rates and b.name in rates}
+                row[f"{kind}AgainstAlike"] = {name: round(statistics.median(ratios), 3) for name, ratios in like.items()}
             rows.append(row)
-            print(env, worlds, {name: row[name] for name in row if name.endswith("Against")}, flush=True)
+            print(env, worlds, {name: row[name] for name in row if "Against" in name}, flush=True)
             # processes that were forked later hold the pipes of those before
             for side in reversed(sides):
                 side.close()

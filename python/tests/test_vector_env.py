@@ -113,6 +113,26 @@ def test_episodes_are_counted(make):
     assert infos["_episode"].all()
 
 
+def test_gymnasiums_wrapper_counts_the_same_episodes(make):
+    # under same-step it loses a step of each, on Gymnasium 1.2's own worlds too
+    wrapped = gym.wrappers.vector.RecordEpisodeStatistics(make(num_envs=2, max_episode_steps=20, episode_statistics=False))
+    plain = make(num_envs=2, max_episode_steps=20)
+    for each in (wrapped, plain):
+        each.reset(seed=3)
+    ended = 0
+    for _ in range(45):
+        actions = np.array([[3.0], [0.0]], np.float32)
+        ours, theirs = plain.step(actions)[4], wrapped.step(actions)[4]
+        assert ("episode" in ours) == ("episode" in theirs)
+        if "episode" in ours:
+            worlds = ours["_episode"]
+            ended += worlds.sum()
+            assert (theirs["_episode"] == worlds).all()
+            for name in ("l", "r"):
+                assert (theirs["episode"][name][worlds] == ours["episode"][name][worlds]).all()
+    assert ended > 4
+
+
 def test_views_and_copies(make):
     copies, views = make(), make(copy=False)
     kept = copies.reset(seed=1)[0]

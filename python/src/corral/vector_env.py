@@ -58,6 +58,8 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
             share, which the next call overwrites.
         autoreset: ``"next-step"`` (default), ``"same-step"``, ``"disabled"``, or Gymnasium's ``AutoresetMode``.
         autoreset_mode: the same by Gymnasium's name for it.
+        episode_statistics: infos have ``episode`` where one ended. ``False`` leaves that name to Gymnasium's wrapper
+            ``RecordEpisodeStatistics``, which refuses it otherwise.
         options: every option of ``makeVec``, by its name or in snake_case: ``max_episode_steps``, ``device``, ``budget``.
 
     Raises:
@@ -72,6 +74,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         copy: bool = True,
         autoreset: str | AutoresetMode = "next-step",
         autoreset_mode: str | AutoresetMode | None = None,
+        episode_statistics: bool = True,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
@@ -81,14 +84,15 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         client = Client()
         try:
             given = {**options, "num_envs": num_envs, "autoreset": autoreset}
-            self._begin(client, client.call("makeVec", env=os.fspath(env), options=given), copy)
+            self._begin(client, client.call("makeVec", env=os.fspath(env), options=given), copy, episode_statistics)
         except BaseException:
             client.close()
             raise
 
-    def _begin(self, client: Client, made: dict[str, Any], copy: bool) -> None:
+    def _begin(self, client: Client, made: dict[str, Any], copy: bool, episode_statistics: bool) -> None:
         Held.__init__(self, client, made)
         self._copy = copy
+        self._episode_statistics = episode_statistics
         self._pending: int | None = None
         self._info_arrays = {kind: self._columns_of(kind) for kind in ("info", "final")}
         self._kept_rows: dict[str, tuple[Sequence[str] | None, list[tuple[str, Array | list[Array]]]]] = {}
@@ -224,10 +228,11 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         infos = self._columns("info", reply["infos"])
         if reply.get("episode"):
             mask = self._take("episode._")
-            names = self.facts["terms"]["rewards"]
-            terms = {name: self._take(f"episode.terms.{name}") for name in names}
-            infos["episode"] = {"r": self._take("episode.r"), "l": self._take("episode.l"), "terms": terms}
-            infos["_episode"] = mask
+            if self._episode_statistics:
+                names = self.facts["terms"]["rewards"]
+                terms = {name: self._take(f"episode.terms.{name}") for name in names}
+                infos["episode"] = {"r": self._take("episode.r"), "l": self._take("episode.l"), "terms": terms}
+                infos["_episode"] = mask
             if "final_obs" in self._arrays:
                 self._add_final(infos, mask, reply.get("final", []))
         if reply.get("status"):
@@ -343,7 +348,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         times = integer("bad-option", "times", times)
         made = self._client.call("fork", self._of, worlds=indices(world_ids), times=times, **given)
         forked = CorralVectorEnv.__new__(CorralVectorEnv)
-        forked._begin(self._client, made, self._copy)
+        forked._begin(self._client, made, self._copy, self._episode_statistics)
         return forked
 
     def extract(self, world_id: int, *, recorder: bool | dict[str, Any] | None = None) -> CorralVectorEnv:
