@@ -19,6 +19,21 @@ function projectCopy() {
   }
 }
 
+// tasks import the sources, which would be a second copy beside what is bundled of them
+const WITHOUT_TASKS = ["demo", "doctor", "list"];
+
+async function startOfClone(source) {
+  if (WITHOUT_TASKS.includes(process.argv[2])) {
+    const { bundledMain } = await import(new URL("../tools/start.mjs", import.meta.url));
+    // a checkout that cannot be written to runs from its sources
+    const bundled = await bundledMain().catch(() => undefined);
+    if (bundled) return bundled;
+  }
+  const { register } = await import("tsx/esm/api");
+  register();
+  return source;
+}
+
 const other = projectCopy();
 if (other !== undefined) await import(pathToFileURL(other).href);
 else {
@@ -29,9 +44,9 @@ else {
       process.stderr.write("corral: the dependencies are not installed. Run: npm run setup\n");
       process.exit(1);
     }
-    const { register } = await import("tsx/esm/api");
-    register();
   }
-  const { main } = await import(cloned ? source : new URL("../dist/src/cli/main.js", import.meta.url));
+  const { main } = await import(
+    cloned ? await startOfClone(source) : new URL("../dist/src/cli/main.js", import.meta.url)
+  );
   process.exitCode = await main(process.argv.slice(2));
 }

@@ -20,7 +20,12 @@ export function emit(dist, ...options) {
   const args = [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", dist, ...options];
   const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
   if (status !== 0) return status ?? 1;
+  copyAssets(dist);
+  return 0;
+}
 
+/** Copies shaders and models of environments to where the emitted code looks for them. */
+export function copyAssets(dist) {
   for (const [folder, endings] of Object.entries(ASSETS)) {
     const from = join(root, folder);
     if (!existsSync(from)) continue;
@@ -32,5 +37,4 @@ export function emit(dist, ...options) {
       cpSync(file, join(dist, relative(root, file)));
     }
   }
-  return 0;
 }

@@ -1,15 +1,11 @@
 // what the build makes of the sources: processes and threads of it begin in half of the time that they take through tsx
-import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { emit } from "../../tools/emit.mjs";
-import { repositoryFiles, ROOT } from "./imports.ts";
-
-const CACHE = join(ROOT, ".cache", "built");
-/** Another run may still use an older build. */
-const KEPT_MS = 3_600_000;
+import { keep, keptBuild } from "../../tools/kept-build.mjs";
+import { ROOT } from "./imports.ts";
 
 let found: string | undefined;
 
@@ -17,36 +13,17 @@ let found: string | undefined;
 export const builtFolder = (): string => (found ??= madeFolder());
 
 function madeFolder(): string {
-  const hash = createHash("sha256");
-  for (const file of repositoryFiles("src", "envs", "shaders", "package.json")) {
-    const { size, mtimeMs } = statSync(join(ROOT, file));
-    hash.update(`${file} ${size} ${mtimeMs}\n`);
-  }
-  const folder = join(CACHE, hash.digest("hex").slice(0, 16));
-  if (existsSync(folder)) return folder;
-
-  mkdirSync(CACHE, { recursive: true });
-  for (const name of readdirSync(CACHE)) {
-    const old = join(CACHE, name);
-    if (Date.now() - (statSync(old, { throwIfNoEntry: false })?.mtimeMs ?? 0) > KEPT_MS)
-      rmSync(old, { recursive: true, force: true });
-  }
-  const making = join(CACHE, `making-${process.pid}`);
+  const build = keptBuild("built");
+  const { folder, making } = build;
+  if (making === undefined) return folder;
   // types are checked by who checks types
   const status = emit(join(making, "dist"), "--noCheck", "--declaration", "false");
   if (status !== 0) throw new Error(`tsc ended with ${status}`);
-  cpSync(join(ROOT, "package.json"), join(making, "package.json"));
   // where commands look for it; the last lines of the real one, which itself looks for the copy of the project that it is called in
   const start = `import { main } from "../dist/src/cli/main.js";\nprocess.exitCode = await main(process.argv.slice(2));\n`;
   mkdirSync(join(making, "bin"));
   writeFileSync(join(making, "bin", "corral.js"), start);
-  try {
-    renameSync(making, folder);
-  } catch (error) {
-    // another worker was faster
-    rmSync(making, { recursive: true, force: true });
-    if (!existsSync(folder)) throw error;
-  }
+  keep(build);
   return folder;
 }
 

@@ -22,6 +22,7 @@ export const breaks = (block: Block, live: Liveness): boolean =>
 export const isEmpty = (block: Block, live: Liveness): boolean => !block.statements.some((s) => live.isLive(s));
 
 function commonBlock(a: Block, b: Block): Block {
+  if (a === b) return a;
   const around = new Set<Block>();
   for (let at: Block | undefined = a; at; at = at.parent) around.add(at);
   let at = b;
@@ -58,6 +59,7 @@ export class Survey {
     this.#blockOf = Array.from({ length: trace.nodes });
     this.#classify(trace.root);
     this.#sink(trace.root);
+    for (const nodes of this.#sunk.values()) nodes.reverse();
     this.#visit(trace.root);
     this.#order(trace.root);
   }
@@ -114,7 +116,7 @@ export class Survey {
     if (to !== undefined && to !== block && !ORDERED.has(node.op)) {
       this.#blockOf[node.id] = to;
       const known = this.#sunk.get(to);
-      if (known) known.unshift(node);
+      if (known) known.push(node);
       else this.#sunk.set(to, [node]);
     }
     for (const a of node.args) this.#usedIn(a, this.#placeOf(node));
