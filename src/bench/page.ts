@@ -89,7 +89,7 @@ function section(b: Bench): string {
       : []),
     ...(b.stages ? [b.stages.note] : []),
     ...("absent" in b.native ? [`native MuJoCo ${b.native.absent}`] : []),
-    ...("absent" in b.jax ? [`MJX and Brax ${b.jax.absent}`] : []),
+    ...("absent" in b.jax ? [`MJX, Brax and MuJoCo Warp: ${b.jax.absent}`] : []),
   ];
   const made = rows.map((r) => [
     formatCount(r.numEnvs),

@@ -1,4 +1,4 @@
-// peers that live in a Python of the user's: native MuJoCo's rollout, EnvPool, and on a GPU MJX and Brax
+// peers that live in a Python of the user's: native MuJoCo's rollout, EnvPool, and on a GPU MJX, Brax and MuJoCo Warp
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -46,7 +46,7 @@ export interface NativeRow {
   readonly meanContacts: number;
 }
 
-/** MJX, and Brax if it has the environment, by batch size on the same GPU. */
+/** MJX, Brax if it has the environment, and MuJoCo Warp, by batch size on the same GPU. */
 export interface JaxPeer {
   readonly device: string;
   readonly versions: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ export interface EnvpoolPeer {
 /** The MuJoCo that compiles models and runs as WebAssembly: the native peer must be of the same version. */
 const PINNED = packageVersion("@mujoco/mujoco");
 const NO_PYTHON = `not measured: pass --python PATH of a Python with MuJoCo (pip install mujoco==${PINNED} numpy); it is a peer only, corral needs none`;
-const NO_GPU = "not measured: MJX and Brax are compared on an NVIDIA GPU only";
+const NO_GPU = "not measured: MJX, Brax and MuJoCo Warp are compared on an NVIDIA GPU only";
 
 export async function nativePeer(
   setup: PythonSetup | undefined,
@@ -112,9 +112,25 @@ export async function jaxPeer(
 ): Promise<JaxPeer | Absent> {
   if (!onGpu) return { absent: NO_GPU };
   if (setup === undefined)
-    return { absent: NO_PYTHON.replace(`mujoco==${PINNED} numpy`, "'jax[cuda12]' mujoco-mjx brax") };
+    return { absent: NO_PYTHON.replace(`mujoco==${PINNED} numpy`, "'jax[cuda12]' mujoco-mjx brax mujoco-warp") };
   progress("MJX and Brax, where JAX has the GPU");
-  return (await runScript("jax_rollout.py", setup, {})) as JaxPeer | Absent;
+  const jax = (await runScript("jax_rollout.py", setup, {})) as JaxPeer | Absent;
+  progress("MuJoCo Warp");
+  return together(jax, (await runScript("warp_rollout.py", setup, {})) as JaxPeer | Absent);
+}
+
+/** Both in one table; of one that was not measured, why stands among the versions. */
+export function together(jax: JaxPeer | Absent, warp: JaxPeer | Absent): JaxPeer | Absent {
+  if ("absent" in jax && "absent" in warp) return { absent: `${jax.absent}; MuJoCo Warp ${warp.absent}` };
+  const measured = "absent" in jax ? (warp as JaxPeer) : jax;
+  const versionsOf = (peer: JaxPeer | Absent, name: string) =>
+    "absent" in peer ? { [name]: peer.absent } : peer.versions;
+  const rowsOf = (peer: JaxPeer | Absent) => ("absent" in peer ? [] : peer.rows);
+  return {
+    device: measured.device,
+    versions: { ...versionsOf(warp, "MuJoCo Warp"), ...versionsOf(jax, "JAX") },
+    rows: [...rowsOf(jax), ...rowsOf(warp)],
+  };
 }
 
 /** Where the scripts lie: beside the sources, or above what was built of them. */

@@ -39,7 +39,7 @@ Measures an environment or a model (path of an MJCF file; without an argument al
 worlds: physics steps per second with controls and results on the device, env steps per second with actions from the host
 and all results on it, bytes, and the time to the first step with the driver's shader cache empty and filled. In the same
 run MuJoCo makes the same steps: its WebAssembly, one world in one worker thread and in each of as many as there are
-cores; native MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU MJX and Brax, where JAX is there. They use
+cores; native MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU MJX, Brax and MuJoCo Warp, where they are. They use
 the same model, options, start states, controls and lengths of episodes, and compute no observations or rewards. EnvPool,
 where a Python has it, makes env steps of its own environments in as many threads as there are cores.
 Everything is measured by turns; medians are reported, and ratios of the fastest batch.
@@ -253,7 +253,7 @@ function describe(b: Bench): string {
   }
   lines.push(...envpoolLines(b));
   if ("absent" in native) lines.push(`native MuJoCo ${native.absent}`);
-  if ("absent" in b.jax) lines.push(`MJX and Brax ${b.jax.absent}`);
+  if ("absent" in b.jax) lines.push(`MJX, Brax and MuJoCo Warp: ${b.jax.absent}`);
   const busy = busyNote(b);
   if (busy !== undefined) lines.push(busy);
   return lines.join("\n");

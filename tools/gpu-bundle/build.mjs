@@ -29,6 +29,7 @@ const LIMIT = 60e6;
 
 const HELP = `
 Usage: node tools/gpu-bundle/build.mjs [--out FILE] [--python-version 3.12] [--pip COMMAND] [--no-peers]
+                                        [--robot MODEL.xml ...]
 
 Writes an archive (corral-gpu.tar.xz) of Node, Dawn, a Vulkan loader, the built project, the embedded software driver,
 the models of the tests, and of the peers native MuJoCo, MJX, Brax and NumPy as Python packages. JAX with CUDA is too
@@ -40,6 +41,7 @@ large to come along: it is used where the machine has it. On the other machine:
   --python-version X.Y     the Python of the other machine, for which peers are packed (3.12)
   --pip COMMAND            the pip that downloads them (python3 -m pip)
   --no-peers               without them
+  --robot FILE             an MJCF file that is measured beside the environments, with all that it names; may be repeated
 
 Needs tar, xz and strip; linux-x64 only. Fails where the archive is over 60 MB.
 `;
@@ -50,6 +52,7 @@ const { values } = parseArgs({
     "python-version": { type: "string", default: "3.12" },
     pip: { type: "string", default: "python3 -m pip" },
     "no-peers": { type: "boolean", default: false },
+    robot: { type: "string", multiple: true, default: [] },
     help: { type: "boolean", default: false },
   },
 });
@@ -68,7 +71,9 @@ run(process.execPath, [join(root, "tools", "build.mjs")]);
 for (const name of ["package.json", "LICENSE"]) copy(name);
 for (const name of ["bin", "dist"]) copy(name);
 copy("test/models", "models", (path) => extname(path) === ".xml");
-for (const name of ["native_rollout.py", "jax_rollout.py"]) copy(`tools/reference/${name}`);
+for (const name of ["native_rollout.py", "jax_rollout.py", "warp_rollout.py"]) copy(`tools/reference/${name}`);
+mkdirSync(join(bundle, "robots"));
+for (const file of values.robot) await packRobot(resolve(file));
 copyFileSync(join(here, "run.sh"), join(bundle, "run.sh"));
 copyFileSync(join(here, "checks.mjs"), join(bundle, "checks.mjs"));
 chmodSync(join(bundle, "run.sh"), 0o755);
@@ -104,6 +109,23 @@ function copy(from, to = from, filter = () => true) {
     filter: (path) =>
       !path.endsWith(".map") && !path.endsWith(".d.ts") && (statSync(path).isDirectory() || filter(path)),
   });
+}
+
+/** A model with its assets, and the name of its file in model.txt. */
+async function packRobot(path) {
+  const { loadModel } = await import(join(root, "dist", "src", "model", "model.js"));
+  const { source } = await loadModel(path);
+  const folder = join(bundle, "robots", `${readdirSync(join(bundle, "robots")).length}-${basename(path, ".xml")}`);
+  for (const [name, data] of [
+    ...Object.entries(source.assets),
+    [source.file, source.xml],
+    ["model.txt", source.file],
+  ]) {
+    const file = join(folder, name);
+    if (relative(folder, file).startsWith("..")) fail(`${path} names ${name}, which is outside of its folder.`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, data);
+  }
 }
 
 /** The dependencies, and theirs, as far as they are installed. */

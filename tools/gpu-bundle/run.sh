@@ -1,16 +1,18 @@
 #!/bin/sh
-# corral on the GPU of this machine: correctness first, then the benchmark, then tuning. Results go to ./corral-results.
-# usage: run.sh [--software] [--quick] [--out FOLDER] [ENV_OR_MODEL ...]
+# corral on the GPU of this machine: correctness first, then tuning, the benchmark, training, and its memory. Results go to
+# ./corral-results. usage: run.sh [--software] [--quick] [--only checks,tune,bench,train,stress] [--out FOLDER] [ENV_OR_MODEL ...]
 set -u
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 out=$PWD/corral-results
 software=
 quick=
+only=checks,tune,bench,train,stress
 while [ $# -gt 0 ]; do
   case $1 in
     --software) software=1 ;;
     --quick) quick=1 ;;
     --out) shift; out=$1 ;;
+    --only) shift; only=$1 ;;
     --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
     -*) echo "run.sh: $1 is no option; see --help" >&2; exit 2 ;;
     *) break ;;
@@ -60,40 +62,103 @@ if [ -z "$software" ] && ! grep -q "kind *gpu" "$out/doctor.txt"; then
   exit 3
 fi
 
-echo "== correctness"
-node "$here/checks.mjs" "$out" ${quick:+--quick} || failed=1
+for stage in $(echo "$only" | tr , ' '); do
+  case $stage in
+    checks | tune | bench | train | stress) ;;
+    *) echo "run.sh: '$stage' is none of checks, tune, bench, train, stress" >&2; exit 2 ;;
+  esac
+done
+wanted() { case ,$only, in *,"$1",*) ;; *) return 1 ;; esac; }
 
-echo "== benchmark"
-counts=1024,4096,16384,65536,262144,1048576
-more="--seconds 0.5"
-[ -n "$software" ] && counts=256,1024,4096
-[ -n "$quick" ] && more="--quick" && counts=$(echo "$counts" | cut -d, -f1-2)
-python=${CORRAL_PYTHON:-python3}
-PYTHONPATH=$here/peers${PYTHONPATH:+:$PYTHONPATH}
-PYTHONDONTWRITEBYTECODE=1
-XLA_PYTHON_CLIENT_PREALLOCATE=false
-export PYTHONPATH PYTHONDONTWRITEBYTECODE XLA_PYTHON_CLIENT_PREALLOCATE
+# what the drivers say is held, four times a second, beside the plans
+if command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; then
+  nvidia-smi --query-gpu=timestamp,memory.used,memory.total,clocks.sm,power.draw --format=csv -lms 250 >>"$out/gpu.csv" 2>&1 &
+  watching=$!
+  trap 'kill $watching 2>/dev/null' EXIT
+fi
+
+if wanted checks; then
+  echo "== correctness"
+  node "$here/checks.mjs" "$out" ${quick:+--quick} || failed=1
+fi
+
+# those that the figures are asked of come first: what was measured when time ends is kept
+[ $# -gt 0 ] && named=1
 if [ $# -eq 0 ]; then
-  # shellcheck disable=SC2086
-  corral bench --envs "$counts" $more --python "$python" --out "$out" || failed=1
-else
-  for target in "$@"; do
-    # shellcheck disable=SC2086
-    corral bench "$target" --envs "$counts" $more --python "$python" --out "$out" || failed=1
+  set -- HalfCheetah-v5 Ant-v5 Humanoid-v5 PickAndPlace CartPole
+  for model in "$here"/robots/*/model.txt; do
+    [ -e "$model" ] && set -- "$@" "$(dirname "$model")/$(cat "$model")"
   done
 fi
-corral bench --loop --out "$out" || failed=1
 
-echo "== tuning"
-rm -f "$out/tune.txt"
-[ $# -eq 0 ] && set -- HalfCheetah-v5 Ant-v5 Humanoid-v5
-worlds=65536
-[ -n "$software" ] && worlds=1024
-for target in "$@"; do
-  # shellcheck disable=SC2086
-  corral tune "$target" --envs "$worlds" ${quick:+--seconds 0.05 --repetitions 1} >>"$out/tune.txt" || failed=1
-done
-cat "$out/tune.txt"
+if wanted tune; then
+  echo "== tuning"
+  # few worlds, of which each lane has a scheduler of its own, and many
+  counts="1024 65536"
+  [ -n "$software" ] && counts=1024
+  [ -n "$quick" ] && counts=64
+  for target in "$@"; do
+    for worlds in $counts; do
+      # shellcheck disable=SC2086
+      corral tune "$target" --device gpu --envs "$worlds" ${quick:+--seconds 0.05 --repetitions 1} >>"$out/tune.txt" || failed=1
+    done
+  done
+  cat "$out/tune.txt"
+fi
+
+if wanted bench; then
+  echo "== benchmark"
+  counts=1024,4096,8192,16384,65536,262144,1048576
+  more="--seconds 0.5"
+  [ -n "$software" ] && counts=256,1024,4096
+  [ -n "$quick" ] && more="--quick" && counts=$(echo "$counts" | cut -d, -f1-2)
+  python=${CORRAL_PYTHON:-python3}
+  PYTHONPATH=$here/peers${PYTHONPATH:+:$PYTHONPATH}
+  PYTHONDONTWRITEBYTECODE=1
+  XLA_PYTHON_CLIENT_PREALLOCATE=false
+  export PYTHONPATH PYTHONDONTWRITEBYTECODE XLA_PYTHON_CLIENT_PREALLOCATE
+  for target in "$@"; do
+    # shellcheck disable=SC2086
+    corral bench "$target" --device gpu --envs "$counts" $more --python "$python" --out "$out/bench" || failed=1
+  done
+  # every other environment too, unless some were named
+  others=
+  [ -n "${named:-}${quick:-}" ] || others=$(corral list | sed -n 's/^ *\([A-Z][^ ]*\) .*/\1/p')
+  for target in $others; do
+    case " $* " in *" $target "*) continue ;; esac
+    # shellcheck disable=SC2086
+    corral bench "$target" --device gpu --envs "$counts" $more --python "$python" --out "$out/bench" || failed=1
+  done
+  corral bench --loop --device gpu --out "$out/bench" || failed=1
+fi
+
+if wanted train; then
+  echo "== training"
+  if [ -n "$quick" ]; then
+    set -- CartPole 475 "$@"
+  else
+    set -- Ant-v5 3000 "$@"
+  fi
+  begin=$(date +%s)
+  rm -rf "$out/train"
+  corral train "$1" --device gpu --until "$2" --out "$out/train" >"$out/train.txt" 2>&1 || failed=1
+  echo "$1 to $2: $(($(date +%s) - begin)) s in all, compiling included" >>"$out/train.txt"
+  tail -n 3 "$out/train.txt"
+  shift 2
+fi
+
+if wanted stress; then
+  echo "== memory"
+  # software drivers never refuse memory, but die of it
+  until="--until OOM"
+  [ -n "$software$quick" ] && until="--budget 256MiB"
+  for target in "$@"; do
+    # shellcheck disable=SC2086
+    corral stress "$target" --device gpu $until ${quick:+--seconds 0.05} >>"$out/stress.txt" 2>&1 || failed=1
+    [ -n "$quick" ] && break
+  done
+  tail -n 20 "$out/stress.txt"
+fi
 rm -rf "$lacking"
 echo "results: $out"
 exit "${failed:-0}"

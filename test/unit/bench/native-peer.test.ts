@@ -1,9 +1,9 @@
-// native MuJoCo as a peer: of the WebAssembly's version, or not measured
+// peers in Python: native MuJoCo of the WebAssembly's version, or not measured; MJX, Brax and MuJoCo Warp in one table
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { nativePeer, type PythonSetup } from "../../../src/bench/python-peer.ts";
+import { nativePeer, together, type JaxPeer, type PythonSetup } from "../../../src/bench/python-peer.ts";
 import { packageVersion } from "../../../src/core/version.ts";
 import { loadTestModel } from "../../support/mjcf.ts";
 
@@ -29,4 +29,19 @@ test.skipIf(process.platform === "win32")("another version is not measured, and 
   expect(await nativePeer(undefined, () => {})).toEqual({
     absent: expect.stringContaining(`pip install mujoco==${pinned} numpy`),
   });
+});
+
+test("MJX, Brax and MuJoCo Warp stand in one table, of those that were measured", () => {
+  const row = { numEnvs: 8192, physicsStepsPerSec: 10, envStepsPerSec: 2, compileSeconds: 1 };
+  const jax: JaxPeer = { device: "card", versions: { jax: "1" }, rows: [{ what: "MJX", ...row }] };
+  const warp: JaxPeer = { device: "card", versions: { warp: "2" }, rows: [{ what: "MuJoCo Warp", ...row }] };
+  const none = { absent: "not measured: no such module" };
+  expect(together(jax, warp)).toEqual({
+    device: "card",
+    versions: { jax: "1", warp: "2" },
+    rows: [...jax.rows, ...warp.rows],
+  });
+  expect(together(none, warp)).toEqual({ ...warp, versions: { JAX: none.absent, warp: "2" } });
+  expect(together(jax, none)).toEqual({ ...jax, versions: { jax: "1", "MuJoCo Warp": none.absent } });
+  expect(together(none, none)).toEqual({ absent: expect.stringContaining("MuJoCo Warp not measured") });
 });
