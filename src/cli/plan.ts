@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
-import { type Capacity, type CountSpread, measureCapacity } from "../sizing/capacity.ts";
+import { type Capacity, type CountSpread, measureCapacity } from "../sizing/contact-counts.ts";
 import { isModelPath, plannerOf, planWithSavings } from "../sizing/plan.ts";
 import type { Saving } from "../sizing/savings.ts";
 import { openDevice } from "../gpu/device.ts";

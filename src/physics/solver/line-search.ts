@@ -98,6 +98,9 @@ const isNearer = (p: Point, c: Point): Bool =>
     and(and(gt(p.deriv0, 0), gt(c.deriv0, 0)), gt(p.deriv0, c.deriv0)),
   );
 
+/** What the search evaluates next: a step along one side, then by turns the bracket's middle and Newton points of its ends. */
+const PHASE = { side: 0, bracket: 1, middle: 2, newton1: 3, newton2: 4 } as const;
+
 /**
  * MuJoCo's own search (PrimalSearch), for models whose ls_iterations end it before the minimum: where it ends is then
  * part of the result. Sets alpha, to 0 if nothing improves.
@@ -122,47 +125,46 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
     found.set(or(found.get(), now));
   };
 
-  // what is evaluated next: 0 steps along one side, 1 the first bracket, 2 its middle, 3 and 4 Newton points of its ends
-  const phase = variable("ls_phase", 0, "i32");
+  const phase = variable("ls_phase", PHASE.side, "i32");
   const pending2 = flag("ls_pending", false);
-  const is = (k: number): Bool => eq(phase.get(), k);
+  const is = (name: keyof typeof PHASE): Bool => eq(phase.get(), PHASE[name]);
 
   loop(
     iterations + 4,
     () => {
       breakIf(found.get());
       const spent = ge(count.get(), iterations);
-      finish(and(is(0), spent), p1.alpha);
+      finish(and(is("side"), spent), p1.alpha);
       // neither end converged: the better one that improves
       const first = and(le(p1.cost, p2.cost), lt(p1.cost, 0));
       const second = and(le(p2.cost, p1.cost), lt(p2.cost, 0));
-      finish(and(is(2), spent), select(first, p1.alpha, select(second, p2.alpha, 0)));
+      finish(and(is("middle"), spent), select(first, p1.alpha, select(second, p2.alpha, 0)));
       breakIf(found.get());
 
-      const aside = and(is(0), select2(forward, le(p1.deriv0, neg(gtol)), ge(p1.deriv0, gtol)));
+      const aside = and(is("side"), select2(forward, le(p1.deriv0, neg(gtol)), ge(p1.deriv0, gtol)));
       p2.take(p1, aside);
-      next2.take(p1, and(is(0), not(aside)));
-      phase.set(select(and(is(0), not(aside)), 1, phase.get(), "i32"));
+      next2.take(p1, and(is("side"), not(aside)));
+      phase.set(select(and(is("side"), not(aside)), PHASE.bracket, phase.get(), "i32"));
 
-      const target = select(is(2), mul(0.5, add(p1.alpha, p2.alpha)), select(is(4), p2.next, p1.next));
+      const target = select(is("middle"), mul(0.5, add(p1.alpha, p2.alpha)), select(is("newton2"), p2.next, p1.next));
       alpha.set(target);
       line.evaluate(target);
       count.set(add(count.get(), 1));
 
       const was = phase.get();
-      when(eq(was, 0), () => {
+      when(eq(was, PHASE.side), () => {
         p1.take(here());
         finish(and(isGood(p1), lt(p1.cost, 0)), p1.alpha);
       });
-      when(or(eq(was, 1), eq(was, 3)), () => {
+      when(or(eq(was, PHASE.bracket), eq(was, PHASE.newton1)), () => {
         next1.take(here());
-        phase.set(select(and(eq(was, 3), pending2.get()), 4, 2, "i32"));
+        phase.set(select(and(eq(was, PHASE.newton1), pending2.get()), PHASE.newton2, PHASE.middle, "i32"));
       });
-      when(eq(was, 4), () => {
+      when(eq(was, PHASE.newton2), () => {
         next2.take(here());
-        phase.set(2);
+        phase.set(PHASE.middle);
       });
-      when(eq(was, 2), () => {
+      when(eq(was, PHASE.middle), () => {
         mid.take(here());
         const candidates = [next1, next2, mid];
         // the best of those that have converged
@@ -189,7 +191,7 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
         // nothing nearer: as exact as numbers are
         finish(and(not(updates[0]), not(updates[1])), mid.alpha);
         pending2.set(updates[1]);
-        phase.set(select(updates[0], 3, 4, "i32"));
+        phase.set(select(updates[0], PHASE.newton1, PHASE.newton2, "i32"));
       });
     },
     { label: "linesearch" },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Capacity, spreadOf } from "../../../src/sizing/capacity.ts";
+import { type Capacity, spreadOf } from "../../../src/sizing/contact-counts.ts";
 import { candidatesOf, type Saving } from "../../../src/sizing/savings.ts";
 import { defaultLimits, type Plan } from "../../../src/memory/index.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
