@@ -1,15 +1,32 @@
-// runs control steps with the kernels of recorder and monitor around them, and keeps count
+// runs resets, and control steps with the kernels of recorder and monitor around them; keeps count, and reads what comes of them
 import { CorralError } from "../../core/errors.ts";
 import type { Batch } from "../../batch/batch.ts";
 import type { SnapshotKeeper } from "../../batch/snapshot.ts";
+import type { EnvSpec } from "../kernel/env-kernel.ts";
+import { defersResets } from "../kernel/start-fields.ts";
 import type { Exchange } from "./exchange.ts";
+import type { ResetRequest } from "./reset-request.ts";
+import type { StepResult } from "./step-result.ts";
 import type { Progress } from "./time-travel.ts";
 import type { Watch } from "./watch.ts";
 
 /** Unread steps that may be under way before the host waits for the device. */
 const MAX_UNREAD = 32;
 
+/** What steps take of an environment. */
+export interface StepperParts {
+  readonly id: string;
+  readonly spec: EnvSpec;
+  readonly batch: Batch;
+  readonly watch: Watch;
+  readonly exchange: Exchange;
+  readonly keeper: SnapshotKeeper | undefined;
+  readonly progress: Progress;
+}
+
 export class Stepper {
+  readonly #id: string;
+  readonly #spec: EnvSpec;
   readonly #batch: Batch;
   readonly #watch: Watch;
   readonly #exchange: Exchange;
@@ -17,12 +34,52 @@ export class Stepper {
   readonly #progress: Progress;
   #unread = 0;
 
-  constructor(batch: Batch, watch: Watch, exchange: Exchange, keeper: SnapshotKeeper | undefined, progress: Progress) {
+  constructor({ id, spec, batch, watch, exchange, keeper, progress }: StepperParts) {
+    this.#id = id;
+    this.#spec = spec;
     this.#batch = batch;
     this.#watch = watch;
     this.#exchange = exchange;
     this.#keeper = keeper;
     this.#progress = progress;
+  }
+
+  assertWasReset(): void {
+    if (this.#progress.wasReset) return;
+    throw new CorralError("needs-reset", `${this.#id} was not reset yet. Call reset() before step().`);
+  }
+
+  /** Throws needs-reset, also where an episode is over that nothing resets, and snapshot-failed. */
+  assertSteppable(): void {
+    this.assertWasReset();
+    this.#keeper?.check();
+    if (this.#spec.autoreset !== "disabled") return;
+    const over = this.#exchange.firstOver();
+    if (over < 0) return;
+    throw new CorralError(
+      "needs-reset",
+      `the episode of world ${over} is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.`,
+      { world: over },
+    );
+  }
+
+  /** Starts new episodes in the worlds of a request. */
+  async reset(request: ResetRequest): Promise<void> {
+    await this.#exchange.sendRequests(request);
+    this.#watch.changed();
+    this.#batch.run(...(defersResets(this.#spec) ? ["reset", "step"] : ["reset"]));
+    this.#progress.wasReset = true;
+    this.#keeper?.stepped(this.#progress.steps);
+    this.#exchange.expect("reset", request.mask);
+  }
+
+  /** Reads the last results, and looks at what went wrong; `starts`: they are of a reset. */
+  read(starts = false): Promise<StepResult> {
+    this.#unread = 0;
+    return this.#exchange.collect(async (result, infos) => {
+      await this.#watch.look(result, this.#progress.steps);
+      if (starts) this.#watch.lookAtStarts(result, infos.worldsWithStatus(), this.#progress.steps);
+    });
   }
 
   /** One control step of every world. */
@@ -35,10 +92,13 @@ export class Stepper {
    * Control steps in one submission, if `encode` says; see `VectorEnv.stepOnDevice`.
    * @throws CorralError needs-gpu, and what `encode` throws: then no world was stepped
    */
-  async encode(id: string, encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
+  async encode(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
     const batch = this.#batch;
     if (!batch.submit) {
-      throw new CorralError("needs-gpu", `${id} runs on ${batch.deviceName}, which has no GPU passes. Use step().`);
+      throw new CorralError(
+        "needs-gpu",
+        `${this.#id} runs on ${batch.deviceName}, which has no GPU passes. Use step().`,
+      );
     }
     let count = 0;
     const undo = this.#watch.mark();
@@ -65,11 +125,6 @@ export class Stepper {
   /** Keeps the host from running far ahead of the device. */
   async keepPace(): Promise<undefined> {
     if (this.#unread >= MAX_UNREAD) await this.sync();
-  }
-
-  /** Tells that results were read, which waits for the device. */
-  wasRead(): void {
-    this.#unread = 0;
   }
 
   #kernels(made: number): string[] {

@@ -1,7 +1,6 @@
 // many worlds of an environment, stepped together, with Gymnasium's vector contract. One kernel run and one read are one
 // control step of all worlds. After construction nothing is allocated on the GPU, and nothing grows on the host.
 import { INSPECT, type Inspect } from "../../core/inspect.ts";
-import { CorralError } from "../../core/errors.ts";
 import type { Plan } from "../../memory/plan.ts";
 import type { Model } from "../../model/model.ts";
 import type { DriftMonitor } from "../../monitor/drift.ts";
@@ -16,7 +15,6 @@ import type { StepResult } from "./step-result.ts";
 import type { HostValues } from "../space/host-values.ts";
 import type { Infos } from "./infos.ts";
 import type { Autoreset, EnvSpec } from "../kernel/env-kernel.ts";
-import { defersResets } from "../kernel/start-fields.ts";
 import { SNAPSHOT_ARENAS } from "../kernel/layout.ts";
 import { worldIdsOf, type Settings } from "./options.ts";
 import { checkReset, maskedFirst, type ResetOptions } from "./reset-request.ts";
@@ -65,7 +63,6 @@ export class VectorEnv implements AsyncDisposable {
   readonly #exchange: Exchange;
   readonly #watch: Watch;
   readonly #mutex: CallMutex;
-  readonly #keeper: SnapshotKeeper | undefined;
   readonly #params: TaskParams;
   readonly #travel: TimeTravel<VectorEnv>;
   readonly #progress: Progress = { steps: 0, wasReset: false };
@@ -106,14 +103,14 @@ export class VectorEnv implements AsyncDisposable {
 
     const kept = this.plan.arenas.map(({ name }) => name).filter((name) => SNAPSHOT_ARENAS.includes(name));
     const { snapshotEvery: every } = vec;
-    const keeper = (this.#keeper = every === undefined ? undefined : new SnapshotKeeper(batch, kept, every));
+    const keeper = every === undefined ? undefined : new SnapshotKeeper(batch, kept, every);
     const progress = this.#progress;
     const { id, worldIds } = this;
-    const collect = () => this.#readResults();
+    const shared = { id, progress, batch, keeper, exchange, watch };
+    const stepper = (this.#stepper = new Stepper({ ...shared, spec }));
+    const collect = () => stepper.read();
     const close = () => this.close();
-    this.#stepper = new Stepper(batch, watch, exchange, keeper, progress);
-    const shared = { id, worldIds, progress, batch, mutex, kept, keeper, params, exchange, watch };
-    this.#travel = new TimeTravel({ ...shared, collect, close, again });
+    this.#travel = new TimeTravel({ ...shared, worldIds, mutex, kept, params, collect, close, again });
   }
 
   /** Results of the last call that read them; see `StepResult`. */
@@ -167,13 +164,8 @@ export class VectorEnv implements AsyncDisposable {
       // all worlds are reset, so nothing is left of work that the device refused
       if (!request.mask) this.#batch.forgive();
       await this.#params.set(request.params, worlds);
-      await this.#exchange.sendRequests(request);
-      this.#watch.changed();
-      this.#batch.run(...(defersResets(this.spec) ? ["reset", "step"] : ["reset"]));
-      this.#progress.wasReset = true;
-      this.#keeper?.stepped(this.#progress.steps);
-      this.#exchange.expect("reset", request.mask);
-      return this.#readResults(true);
+      await this.#stepper.reset(request);
+      return this.#stepper.read(true);
     });
   }
 
@@ -190,14 +182,14 @@ export class VectorEnv implements AsyncDisposable {
     { readback = true }: { readonly readback?: boolean } = {},
   ): Promise<StepResult | undefined> {
     return this.#mutex.exclusive("step", async () => {
-      this.#assertSteppable();
+      this.#stepper.assertSteppable();
       const isThere = actions !== undefined && actions === (this.gpu ?? this.wasm)?.actions;
       if (!isThere) {
         this.#exchange.takeActions(actions as HostValues);
         await this.#exchange.sendActions();
       }
       await this.#stepper.step();
-      if (readback) return this.#readResults();
+      if (readback) return this.#stepper.read();
       return this.#stepper.keepPace();
     });
   }
@@ -211,8 +203,8 @@ export class VectorEnv implements AsyncDisposable {
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
     return this.#mutex.exclusive("stepOnDevice", async () => {
-      this.#assertSteppable();
-      await this.#stepper.encode(this.id, encode);
+      this.#stepper.assertSteppable();
+      await this.#stepper.encode(encode);
       return this.#stepper.keepPace();
     });
   }
@@ -225,39 +217,14 @@ export class VectorEnv implements AsyncDisposable {
   /** Reads the results of the last step or reset. */
   async read(): Promise<StepResult> {
     return this.#mutex.exclusive("read", async () => {
-      if (!this.#progress.wasReset) throw this.#needsReset();
-      return this.#readResults();
+      this.#stepper.assertWasReset();
+      return this.#stepper.read();
     });
   }
 
   /** Reads the actions of the last step, or those that were put into `gpu.actions` since: [numEnvs, ...action]. */
   async readActions(): Promise<Float32Array | Int32Array> {
     return this.#mutex.exclusive("readActions", () => this.#exchange.readActions());
-  }
-
-  #needsReset(): CorralError {
-    return new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
-  }
-
-  #assertSteppable(): void {
-    if (!this.#progress.wasReset) throw this.#needsReset();
-    this.#keeper?.check();
-    if (this.autoreset !== "disabled") return;
-    const over = this.#exchange.firstOver();
-    if (over < 0) return;
-    throw new CorralError(
-      "needs-reset",
-      `the episode of world ${over} is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.`,
-      { world: over },
-    );
-  }
-
-  #readResults(starts = false): Promise<StepResult> {
-    this.#stepper.wasRead();
-    return this.#exchange.collect(async (result, infos) => {
-      await this.#watch.look(result, this.#progress.steps);
-      if (starts) this.#watch.lookAtStarts(result, infos.worldsWithStatus(), this.#progress.steps);
-    });
   }
 
   /** What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles. */

@@ -25,13 +25,14 @@ import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import { RecordIO } from "../../batch/kernel/record-io.ts";
 import { badBit, badFieldBit, Status } from "../../physics/status.ts";
 import { isUndecided } from "../task/undecided.ts";
-import { EnvWorld, flat, type EnvSpec, type Layouts } from "./env-world.ts";
+import type { EnvSpec } from "./env-spec.ts";
+import { EnvWorld, flat, type Layouts } from "./env-world.ts";
 import { Ask, Ended, EPISODE } from "./layout.ts";
 import { defersResets } from "./start-fields.ts";
 import { badTask } from "../task/shape.ts";
 import { badTerms, tripBits } from "./trips.ts";
 
-export type { Autoreset, EnvSpec } from "./env-world.ts";
+export type { Autoreset, EnvSpec } from "./env-spec.ts";
 
 const bit = (cond: Bool, value: number): Int => select(cond, value, 0, "u32");
 const number01 = (cond: Bool): Scalar => select(cond, 1, 0, "f32");

@@ -4,19 +4,18 @@ import type { Type } from "../../trace/operations.ts";
 import { add, and, ne, select, sum, toF32, uadd, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { streams } from "../../core/rng.ts";
 import { fieldSize, type FieldName } from "../../model/fields.ts";
-import type { Model } from "../../model/model.ts";
 import type { ArenaLayout } from "../../memory/layout.ts";
-import { WorldKernel, type KernelSpec } from "../../batch/kernel/simulation-kernel.ts";
+import { WorldKernel } from "../../batch/kernel/simulation-kernel.ts";
 import { initialState, RecordIO, stateFields } from "../../batch/kernel/record-io.ts";
 import type { Field } from "../../physics/view.ts";
 import { ActionLine } from "./action-line.ts";
 import { ActuatorLine } from "./actuator-line.ts";
-import type { Actuation } from "../task/action-options.ts";
 import { Draws } from "../task/draws.ts";
 import { EPISODE, PER_WORLD, RESULT, RESULT_WORDS } from "./layout.ts";
-import { badTask, total, type Memory, type Part, type TaskShape } from "../task/shape.ts";
-import type { Space } from "../space/spaces.ts";
-import type { Disturbance, Named, Scene, Update } from "../task/task.ts";
+import { total, type Part } from "../task/shape.ts";
+import type { EnvSpec } from "./env-spec.ts";
+import { Memories } from "./memories.ts";
+import type { Disturbance, Named, Scene } from "../task/task.ts";
 import {
   AFTER_STEP,
   evaluateEarly,
@@ -25,35 +24,8 @@ import {
   needsMoreThanFrames,
   startFields,
 } from "./start-fields.ts";
-import type { TracedTask } from "../task/traced-task.ts";
-import { tripped, type Trip } from "./trips.ts";
+import { tripped } from "./trips.ts";
 import { WorldModel } from "./world-model.ts";
-
-/** What happens to worlds whose episode has ended. */
-export type Autoreset = "next-step" | "same-step" | "disabled";
-
-/** What an environment's kernels are specialised to. */
-export interface EnvSpec<O extends object = object> {
-  readonly task: TracedTask<O>;
-  readonly options: O;
-  readonly model: Model;
-  readonly shape: TaskShape;
-  readonly action: Space;
-  readonly autoreset: Autoreset;
-  /** Bits of the status word that make a world's numbers void, and bits that only end its episode. */
-  readonly voids: number;
-  readonly ends: number;
-  /** What stands in for the numbers of a void step. */
-  readonly finite: { readonly observation: number; readonly reward: number };
-  readonly nconmax: number;
-  /** Conditions of the user that trip the recorder. */
-  readonly trips: readonly Trip<O>[];
-  readonly exact: boolean;
-  readonly params: KernelSpec["params"];
-  /** What becomes of an action before it acts, and the bounds of a reward. */
-  readonly actuation: Actuation;
-  readonly rewardClip: readonly [number, number] | undefined;
-}
 
 /** What is stored of a call: the first words of a result, and the task's numbers after them. */
 type Head = Partial<Record<keyof typeof RESULT, Scalar>>;
@@ -107,7 +79,7 @@ export class EnvWorld<O extends object> {
   /** The world's own (randomised) numbers of the model. */
   readonly #own: WorldModel;
   readonly #carried: readonly Variable[];
-  readonly #memories: ReadonlyMap<string, Memory & { readonly kept: readonly Variable[] }>;
+  readonly #memories: Memories;
   #params: Named<readonly Scalar[]> = {};
   /** Whether memories that persist are forgotten: a reset that brings a seed. */
   forgets: Bool = false;
@@ -135,7 +107,7 @@ export class EnvWorld<O extends object> {
       Array.from({ length: count }, (_, i) => variable(`${name}_${i}`, 0, type));
     this.sums = variables("sum", shape.terms.length);
     this.#carried = variables("carried", total(shape.carried));
-    this.#memories = new Map(shape.memories.map((m) => [m.name, { ...m, kept: variables("memory", m.size) }]));
+    this.#memories = new Memories(spec.task.id, shape.memories);
     this.actions = new ActionLine(spec.actuation, action);
     this.#before = { qpos: variables("qpos_before", model.nq), qvel: variables("qvel_before", model.nv) };
     this.#action = variables("action", action.size, action.kind === "box" ? "f32" : "i32");
@@ -143,8 +115,8 @@ export class EnvWorld<O extends object> {
 
   /** All that the field `task` keeps, in order. */
   get #kept(): Variable[] {
-    const memories = [...this.#memories.values()].flatMap((m) => m.kept);
-    return [this.return, ...this.sums, ...this.#carried, ...memories, ...this.actions.kept, ...this.actuators.kept];
+    const task = [...this.sums, ...this.#carried, ...this.#memories.kept];
+    return [this.return, ...task, ...this.actions.kept, ...this.actuators.kept];
   }
 
   io(arena: string): RecordIO {
@@ -230,32 +202,18 @@ export class EnvWorld<O extends object> {
       starting: () => new Draws(seed, world, episode, streams.motion),
       noise: new Draws(seed, world, episode, streams.observationNoise, length),
       previous: (key, now) => scene.memory(key, (s) => now(s)),
-      memory: (key, update) => (starts ? scene.updated(key, update) : values(this.#memoryOf(key).kept)),
+      memory: (key, update) => (starts ? scene.updated(key, update) : this.#memories.read(key)),
       updated: (key, update) => {
-        const { kept } = this.#memoryOf(key);
+        const memories = this.#memories;
         // observations come after the update
-        if (observes) return values(kept);
-        const next = made.get(key) ?? update(scene, starts ? this.#persistent(key) : values(kept));
+        if (observes) return memories.read(key);
+        const held = () => (starts ? memories.persistent(key, this.forgets) : memories.read(key));
+        const next = made.get(key) ?? update(scene, held());
         made.set(key, next);
         return next;
       },
     };
     return scene;
-  }
-
-  #memoryOf(key: string) {
-    const memory = this.#memories.get(key);
-    if (memory) return memory;
-    throw badTask(
-      this.spec.task.id,
-      `its memory "${key}" was not asked for when it was traced first; ask for it each time`,
-    );
-  }
-
-  /** What a memory that persists has where an episode starts. */
-  #persistent(key: string): readonly Scalar[] | undefined {
-    const { persists, kept } = this.#memoryOf(key);
-    return persists ? values(kept).map((x) => select(this.forgets, 0, x, "f32")) : undefined;
   }
 
   /** Applies what happens to the world in this step, if it makes one. */
@@ -275,15 +233,8 @@ export class EnvWorld<O extends object> {
 
   /** Stores what the task carries to the next step; where `cond` is false the old value stays. */
   carry(scene: Scene<O>, cond: Bool = true): void {
-    const { task } = this.spec;
-    const carried = flat(task.carry(scene));
-    const memories = [...this.#memories.values()].map(({ name, size, update }) => {
-      const next = scene.updated(name, update as unknown as Update<O>);
-      if (next.length === size) return next.map(toF32);
-      throw badTask(task.id, `its memory "${name}" has ${next.length} values after ${size}; it keeps its size`);
-    });
-    const next = [...carried, ...memories.flat()];
-    const into = [...this.#carried, ...[...this.#memories.values()].flatMap((m) => m.kept)];
+    const next = [...flat(this.spec.task.carry(scene)), ...this.#memories.after(scene)];
+    const into = [...this.#carried, ...this.#memories.kept];
     next.forEach((x, i) => into[i].set(select(cond, x, into[i].get(), "f32")));
   }
 

@@ -6,7 +6,8 @@ import { fieldSize, type FieldName } from "../../model/fields.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
 import { fieldRequest } from "../../batch/kernel/record-io.ts";
 import { afterPhysics, givenAction, loadAction } from "./env-kernel.ts";
-import { EnvWorld, type EnvSpec, type Layouts } from "./env-world.ts";
+import type { EnvSpec } from "./env-spec.ts";
+import { EnvWorld, type Layouts } from "./env-world.ts";
 
 /** Arena of what passes between the kernels and the physics. */
 export const OUTSIDE = "outside";
