@@ -9,19 +9,17 @@ import { heldOn, limitsOf } from "./device/device-core.ts";
 import { envShape } from "./device/env-shape.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
-import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
-import type { UniformValues } from "./device/uniforms.ts";
 import type { DqnPlan } from "./dqn.ts";
 import { shapesOf, type NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
-import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import { SoftActorCritic } from "./soft-actor-critic.ts";
 import type { Batch } from "./replay/learner.ts";
 import { planSacDiscreteLearner, sacDiscreteShape } from "./sac-discrete/arenas.ts";
 import { learnBatch, setUniforms } from "./sac-discrete/batch.ts";
 import { sacDiscreteConfig, type SacDiscreteConfig } from "./sac-discrete/config.ts";
 import { SacDiscreteLearner } from "./sac-discrete/learner.ts";
 import { namedSacDiscrete, sacDiscretePolicyOf } from "./sac-discrete/policy.ts";
-import { Flag, SAC_STATE } from "./tables/device-tables.ts";
 
 export interface SacDiscreteOptions extends Partial<SacDiscreteConfig>, OffPolicyOptions {}
 
@@ -52,7 +50,7 @@ export function settleSacDiscrete(env: PlannedEnv, options: SacDiscreteOptions =
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
-export class SacDiscrete extends OffPolicy<SacDiscreteConfig, SacDiscreteLearner, SacMetrics> {
+export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteLearner> {
   readonly algo = "sac-discrete";
 
   /**
@@ -74,30 +72,8 @@ export class SacDiscrete extends OffPolicy<SacDiscreteConfig, SacDiscreteLearner
     });
   }
 
-  /** Whether actions are still uniform. */
-  get explores(): boolean {
-    return this.envSteps < this.config.learningStarts;
-  }
-
-  protected explore(): number {
-    return this.explores ? Flag.random : 0;
-  }
-
-  protected learns(_before: number, after: number): boolean {
-    return after >= this.config.learningStarts;
-  }
-
-  protected learningRates(): UniformValues {
-    const { learningRate, criticLearningRate } = this.config;
-    return { learning_rate: this.rateScale * learningRate, critic_rate: this.rateScale * criticLearningRate };
-  }
-
   protected learnBatch(batch: Batch): void {
     learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
-  }
-
-  protected metricsOf(state: Float32Array): SacMetrics {
-    return sacMetricsOf(state);
   }
 
   protected remedyOf(): string {
@@ -107,10 +83,6 @@ export class SacDiscrete extends OffPolicy<SacDiscreteConfig, SacDiscreteLearner
   /** Nothing is kept of a stopped batch yet. */
   evidence(): Promise<undefined> {
     return Promise.resolve(undefined);
-  }
-
-  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
-    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.buffer)[SAC_STATE.log_alpha];
   }
 
   /** Policy, critics and targets of a snapshot by name; see `namedSacDiscrete`. */

@@ -12,12 +12,12 @@ import { heldOn, limitsOf } from "./device/device-core.ts";
 import { assertBounded, envShape } from "./device/env-shape.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
-import { episodeMeans, sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
-import type { UniformValues } from "./device/uniforms.ts";
+import { episodeMeans, type SacMetrics } from "./device/metrics.ts";
 import type { SquashedSpec } from "./networks/host-actor.ts";
 import { shapesOf, type NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
-import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import { SoftActorCritic } from "./soft-actor-critic.ts";
 import type { Batch } from "./replay/learner.ts";
 import type { CollectedSteps } from "./replay/row-store.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac/arenas.ts";
@@ -26,7 +26,6 @@ import { sacConfig, type SacConfig } from "./sac/config.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import { SacLearner } from "./sac/learner.ts";
 import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
-import { Flag, SAC_STATE } from "./tables/device-tables.ts";
 
 export interface SacOptions extends Partial<SacConfig>, OffPolicyOptions {}
 
@@ -61,7 +60,7 @@ export function sacCollecting({ env, nets }: SacShape, { minLogStd, maxLogStd }:
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
-export class Sac extends OffPolicy<SacConfig, SacLearner, SacMetrics> {
+export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
   readonly algo = "sac";
   #stopped: ReturnType<typeof stoppedAt> | undefined;
 
@@ -113,30 +112,8 @@ export class Sac extends OffPolicy<SacConfig, SacLearner, SacMetrics> {
     return { ...sacCollecting(this.learner.shape, this.config, this.env.singleActionSpace), seed: this.seed };
   }
 
-  /** Whether actions are still uniform. */
-  get explores(): boolean {
-    return this.envSteps < this.config.learningStarts;
-  }
-
-  protected explore(): number {
-    return this.explores ? Flag.random : 0;
-  }
-
-  protected learns(_before: number, after: number): boolean {
-    return after >= this.config.learningStarts;
-  }
-
-  protected learningRates(): UniformValues {
-    const { learningRate, criticLearningRate } = this.config;
-    return { learning_rate: this.rateScale * learningRate, critic_rate: this.rateScale * criticLearningRate };
-  }
-
   protected learnBatch(batch: Batch): void {
     learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
-  }
-
-  protected metricsOf(state: Float32Array): SacMetrics {
-    return sacMetricsOf(state);
   }
 
   protected remedyOf(state: Float32Array): string {
@@ -185,10 +162,6 @@ export class Sac extends OffPolicy<SacConfig, SacLearner, SacMetrics> {
   protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
     assertFormat(learnt);
     super.assertLearnt(learnt);
-  }
-
-  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
-    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.buffer)[SAC_STATE.log_alpha];
   }
 
   /** Policy, critics and targets of a snapshot by name; see `namedSac`. */

@@ -1,0 +1,47 @@
+// what SAC is over both kinds of actions: when it explores and learns, at which rates, and its temperature
+import type { Actor } from "./device/act.ts";
+import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
+import type { ReplayConfig } from "./device/shared-options.ts";
+import type { UniformValues } from "./device/uniforms.ts";
+import type { AlgorithmSnapshot } from "./algorithm.ts";
+import { OffPolicy } from "./off-policy.ts";
+import type { ReplayLearner } from "./replay/learner.ts";
+import { Flag, SAC_STATE } from "./tables/device-tables.ts";
+
+interface SoftConfig extends ReplayConfig {
+  readonly learningStarts: number;
+  readonly learningRate: number;
+  readonly criticLearningRate: number;
+}
+
+export abstract class SoftActorCritic<C extends SoftConfig, L extends ReplayLearner & Actor> extends OffPolicy<
+  C,
+  L,
+  SacMetrics
+> {
+  /** Whether actions are still uniform. */
+  get explores(): boolean {
+    return this.envSteps < this.config.learningStarts;
+  }
+
+  protected explore(): number {
+    return this.explores ? Flag.random : 0;
+  }
+
+  protected learns(_before: number, after: number): boolean {
+    return after >= this.config.learningStarts;
+  }
+
+  protected learningRates(): UniformValues {
+    const { learningRate, criticLearningRate } = this.config;
+    return { learning_rate: this.rateScale * learningRate, critic_rate: this.rateScale * criticLearningRate };
+  }
+
+  protected metricsOf(state: Float32Array): SacMetrics {
+    return sacMetricsOf(state);
+  }
+
+  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.buffer)[SAC_STATE.log_alpha];
+  }
+}
