@@ -5,9 +5,6 @@ import { defineTask, makeVec, startAround, type VectorEnv } from "../../../src/e
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
-import { holdDevice } from "../../support/hold-device.ts";
-
-holdDevice();
 
 /** A point on a rail, whose reward is if it is. */
 const point = defineTask({
@@ -24,7 +21,7 @@ const point = defineTask({
 const SMALL = { hidden: [8], rolloutSteps: 4, minibatches: 1, epochs: 1 };
 
 let env: VectorEnv;
-beforeAll(async () => void (env = await makeVec(point, { numEnvs: 3, seed: 1 })));
+beforeAll(async () => void (env = await makeVec(point, { numEnvs: 3, seed: 1, device: "wasm" })));
 afterAll(() => env.close());
 
 describe("an environment without a limit of control steps", () => {
@@ -71,7 +68,7 @@ describe("refused", () => {
   });
 
   test("more worlds of an evaluation than train, before anything is made", async () => {
-    const made = codeOf(TrainingRun.create("CartPole", { numEnvs: 3, evalEnvs: 9 }));
+    const made = codeOf(TrainingRun.create("CartPole", { numEnvs: 3, evalEnvs: 9, env: { device: "wasm" } }));
     expect(await made).toMatch(/^\[bad-option\] evalEnvs is 9; the learner has room for 3 worlds/);
   });
 

@@ -5,14 +5,11 @@ import { makeVec } from "../../../src/env/index.ts";
 import { Sac } from "../../../src/rl/index.ts";
 import { sacShape } from "../../../src/rl/sac/arenas.ts";
 import { envShape } from "../../../src/rl/device/env-shape.ts";
-import { holdDevice } from "../../support/hold-device.ts";
-
-holdDevice();
 
 const SIZES = { hidden: [64, 64], bufferSize: 64, batchSize: 8 };
 
 test("weights and biases are uniform within 1 / sqrt(inputs), targets are their critics, and seeds differ", async () => {
-  await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 2 });
+  await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 2, device: "wasm" });
   await using sac = await Sac.create(env, { ...SIZES, seed: 1 });
   await using other = await Sac.create(env, { ...SIZES, seed: 2 });
   const params = await sac.parameters();
@@ -41,7 +38,7 @@ test("weights and biases are uniform within 1 / sqrt(inputs), targets are their 
 });
 
 test("a snapshot whose log standard deviations were bent is refused, and nothing changes", async () => {
-  await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 2 });
+  await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 2, device: "wasm" });
   await using sac = await Sac.create(env, SIZES);
   const snapshot = await sac.snapshot();
   const { format: _, ...learner } = snapshot.learner;
