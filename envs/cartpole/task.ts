@@ -26,7 +26,7 @@ const DQN = {
   targetEvery: 64,
 };
 
-/** With little entropy at the start, or asked for of two actions, the first policy that stays up for a while is kept for good. */
+/** With little entropy at the start, or asked for of two actions, the first policy that stays up for a while may be kept for good. */
 const SAC_DISCRETE = {
   collectSteps: 4,
   gradientSteps: 16,
