@@ -130,6 +130,7 @@ if wanted bench; then
     corral bench "$target" --device gpu --envs "$counts" $more --python "$python" --out "$out/bench" || failed=1
   done
   corral bench --loop --device gpu --out "$out/bench" || failed=1
+  for machine in "$out"/bench/*/; do corral bench --report "$machine" >/dev/null || failed=1; done
 fi
 
 if wanted train; then
