@@ -33,7 +33,7 @@ export interface RunWorlds {
 }
 
 export type ToRunPage =
-  | { readonly points: readonly RunPoint[] }
+  | { readonly point: RunPoint }
   | { readonly event: string }
   | { readonly worlds: RunWorlds }
   | { readonly end: string };

@@ -1,4 +1,4 @@
-// same seed, same bits: parameters after 50 updates, and what the policy does for one world alone and among thousands
+// same seed, same bits: parameters after twenty updates, and what the policy does for one world alone and among thousands
 import { createHash } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import "../../envs/index.ts";
@@ -17,7 +17,7 @@ import { holdDevice } from "../support/hold-device.ts";
 
 holdDevice();
 
-const UPDATES = 50;
+const UPDATES = 20;
 
 async function trained(id: string, seed: number, updates = UPDATES): Promise<string> {
   await using env = await makeVec(id, { numEnvs: 24, seed });

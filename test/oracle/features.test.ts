@@ -22,6 +22,7 @@ describeFeatures("contacts equal MuJoCo", {
   "adhesive geoms, pyramidal cones": { xml: sticky("pyramidal") },
   "adhesive geoms, elliptic cones": { xml: sticky("elliptic") },
   "adhesive pairs": {
+    driver: true,
     xml: scene(
       "",
       `<body name="arm" pos="0 0 0.5"><joint axis="0 1 0" damping="0.1"/><geom name="arm" type="capsule" size="0.04" fromto="0 0 0 0.4 0 0" contype="0"/>
@@ -91,6 +92,7 @@ describeFeatures("sensors equal MuJoCo", {
     ),
   },
   "sensors disabled": {
+    driver: true,
     xml: scene(
       `<flag sensor="disable"/>`,
       swing,
@@ -101,6 +103,7 @@ describeFeatures("sensors equal MuJoCo", {
 
 describeFeatures("switched equalities equal MuJoCo", {
   "connects, welds, couplings of joints and tendons": {
+    driver: true,
     switches: true,
     xml: scene(
       "",
@@ -122,6 +125,7 @@ const limb = (joints = `axis="0 1 0" damping="0.2"`) => `<body pos="0 0 1"><join
 
 describeFeatures("actuators of several inputs equal MuJoCo", {
   "pid controllers": {
+    driver: true,
     xml: scene(
       `integrator="implicitfast"`,
       limb(),
@@ -155,6 +159,7 @@ describeFeatures("actuators of several inputs equal MuJoCo", {
     ),
   },
   "motors under implicitfast": {
+    driver: true,
     xml: scene(
       `integrator="implicitfast"`,
       limb(),
@@ -173,7 +178,7 @@ const paddle = `<body pos="2 0 1"><joint axis="0 1 0" damping="0.01"/><geom type
 const water = `density="500" viscosity="0.2" wind="0.3 0 -0.4" timestep="0.005"`;
 
 describeFeatures("ellipsoids in a fluid equal MuJoCo", {
-  "a free body under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, leaf) },
+  "a free body under implicitfast": { driver: true, xml: scene(`${water} integrator="implicitfast"`, leaf) },
   "a limb under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, paddle) },
   "a limb under implicit": { xml: scene(`${water} integrator="implicit"`, paddle) },
 });
@@ -210,6 +215,7 @@ describeFeatures("histories equal MuJoCo", {
      <jointvel joint="a" interval="0.01" nsample="2"/>`,
   ),
   "long buffers, which are arrays": {
+    driver: true,
     xml: scene(
       `timestep="0.004"`,
       limb(),

@@ -14,6 +14,7 @@ import {
   difference,
   fieldDifference,
   inputsOf,
+  isFull,
   STAGE_HOWS,
 } from "./oracle-suite.ts";
 import { forwardStage, STEP } from "./stage-table.ts";
@@ -40,6 +41,8 @@ export interface Feature {
   readonly switches?: boolean;
   /** Steps along a way beside MuJoCo. Default: 20. */
   readonly steps?: number;
+  /** Whether the way is gone on the driver too, which compiles for long; with `test:full` all are. */
+  readonly driver?: boolean;
 }
 
 async function compare(f: Fixture, how: How): Promise<void> {
@@ -113,15 +116,15 @@ async function switchedStates(xml: string, seeds: readonly number[]): Promise<Va
   );
 }
 
-/** Compares each model with MuJoCo: all stages in both precisions and both forms, then along a way on each kind of device. */
+/** Compares each model with MuJoCo: all stages in both precisions and both forms, then along a way on kinds of devices. */
 export function describeFeatures(name: string, features: Readonly<Record<string, Feature>>): void {
   describe(name, () => {
     for (const [title, feature] of Object.entries(features)) {
       test(title, async () => {
-        const { xml, seeds = [1, 2, 3, 4], switches } = feature;
+        const { xml, seeds = [1, 2, 3, 4], switches, driver = isFull } = feature;
         const f = await fixture(xml, seeds, switches ? await switchedStates(xml, seeds) : undefined);
         for (const how of STAGE_HOWS) await compare(f, how);
-        await follow(feature, undefined, true);
+        if (driver) await follow(feature, undefined, true);
         await follow(feature, "wasm", false);
         await follow(feature, "cpu", true);
       });

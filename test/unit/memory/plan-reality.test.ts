@@ -11,7 +11,7 @@ import { createSimulation, planSimulation, type SimulationOptions } from "../../
 import { ENV_MODELS, loadTestModel } from "../../support/mjcf.ts";
 import { createMjcf } from "../../support/random-mjcf.ts";
 import { watchDevice, type WatchedDevice } from "../../support/watch-device.ts";
-import { SHIPPED } from "../../support/shipped.ts";
+import { ONE_OF_EACH } from "../../support/shipped.ts";
 
 const full = process.env.CORRAL_FULL !== undefined;
 
@@ -110,8 +110,8 @@ describe("what an environment makes is what was planned", () => {
   ];
 
   // every environment in one way, some in every way
-  const all = full ? SHIPPED : ["Ant-v5", "CartPole"];
-  const each = SHIPPED.flatMap((id) =>
+  const all = full ? ONE_OF_EACH : ["Ant-v5", "CartPole"];
+  const each = ONE_OF_EACH.flatMap((id) =>
     (all.includes(id) ? cases : cases.slice(1, 2)).map((one) => [id, ...one] as const),
   );
   test.each(each)("%s, %s", async (id, _, options) => {

@@ -10,6 +10,8 @@ import { holdDevice } from "../../support/hold-device.ts";
 
 holdDevice();
 
+/** Whether kernels with and without embeddings are run again, or those with them alone. */
+const runsAgain = (actionEmbedding: number): boolean => process.env.CORRAL_FULL === "1" || actionEmbedding > 0;
 const ACTIONS = 27_000;
 const MIB = 2 ** 20;
 
@@ -33,7 +35,7 @@ test.each([0, 8])("ArmTable trains, with embeddings of %i numbers", async (actio
   expect(metrics.entropy).toBeGreaterThan(0.99 * Math.log(ACTIONS));
   expect(metrics.applied).toBe(1);
   expect(params.every(Number.isFinite)).toBe(true);
-  expect((await trained()).params).toEqual(params);
+  if (runsAgain(actionEmbedding)) expect((await trained()).params).toEqual(params);
 });
 
 test("a large run fits into 1 GiB, and the plan says what one-hot would have needed", async () => {
@@ -85,7 +87,7 @@ test.each([0, 8])("DQN learns among them from a replay, with embeddings of %i nu
   };
   const params = await trained();
   expect(params.every(Number.isFinite)).toBe(true);
-  expect(await trained()).toEqual(params);
+  if (runsAgain(actionEmbedding)) expect(await trained()).toEqual(params);
 });
 
 test.each([0, 8])("SAC learns among them from a replay, with embeddings of %i numbers", async (actionEmbedding) => {
@@ -103,7 +105,7 @@ test.each([0, 8])("SAC learns among them from a replay, with embeddings of %i nu
   };
   const params = await trained();
   expect(params.every(Number.isFinite)).toBe(true);
-  expect(await trained()).toEqual(params);
+  if (runsAgain(actionEmbedding)) expect(await trained()).toEqual(params);
 });
 
 test("a replay of a million transitions fits into 1 GiB, and one-hot actions would not", async () => {
