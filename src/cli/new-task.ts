@@ -146,6 +146,8 @@ async function tracked(
     };
   }
   if (!existsSync(motion)) throw new UsageError(`${motion} is not there.`);
+  if (rate === undefined && !motion.endsWith(".npz"))
+    throw new UsageError(`${motion} does not say how many frames a second it has. Pass --fps, as in --fps 30.`);
   const read = { file: besides(folder, resolve(motion)), fps: rate, cyclic };
   await loadMotion(readFileSync(motion), {
     model: pathToFileURL(resolve(folder, places.model)),

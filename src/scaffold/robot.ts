@@ -48,8 +48,11 @@ const refuse = (code: string, text: string): CorralError => new CorralError(code
 /** How a pose is called that robots stand in. */
 const HOME = /home|stand|stance|default|rest|knees_bent/i;
 
+/** What a robot stands on that does not stand on all its feet, as in "stand_on_left_leg". */
+const ON_SOME = /left|right|one_|single/i;
+
 function homeKey(model: Model): number {
-  const named = model.names.key.findIndex((name) => HOME.test(name ?? ""));
+  const named = model.names.key.findIndex((name) => HOME.test(name ?? "") && !ON_SOME.test(name ?? ""));
   return named >= 0 ? named : model.nkey > 0 ? 0 : -1;
 }
 

@@ -129,6 +129,13 @@ describe("corral new-task and check-env", () => {
     );
   });
 
+  test("a motion that does not say how fast it is, is asked for it", async () => {
+    const [path, motion] = [join(ROOT, "envs/arm_table/model.xml"), join(folder, "motion.csv")];
+    writeFileSync(motion, "0,0,0\n0.1,0,0\n");
+    const { code, stderr } = await corral("new-task", "Wave", "--robot", path, "--kind", "track", "--motion", motion);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/does not say how many frames.*Pass --fps/)]);
+  });
+
   test("reach for a robot that floats is told so", async () => {
     const path = join(ROOT, "envs/quadruped/model.xml");
     const { stdout } = await corral("new-task", "Fetch", "--robot", path, "--kind", "reach");

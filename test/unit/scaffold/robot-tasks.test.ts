@@ -89,6 +89,17 @@ test("standing still is rewarded more than falling", async () => {
   expect(ended).toBe(0);
 });
 
+test("a keyframe of standing on one leg is no pose to start from", async () => {
+  const keys = ["squat", "stand_on_left_leg"].map((name) => `<key name="${name}" qpos="0"/>`).join("");
+  const leg = '<body><joint name="j" axis="0 1 0"/><geom size=".1"/></body>';
+  const robot = await robotOf(
+    await loadModel(
+      `<mujoco><worldbody>${leg}</worldbody><actuator><motor joint="j"/></actuator><keyframe>${keys}</keyframe></mujoco>`,
+    ),
+  );
+  expect(robot.key).toBe("squat");
+});
+
 const box = (inside: string, rest = "") => `<mujoco><worldbody>${rest}<body name="b" pos="0 0 1">${inside}
   <geom type="box" size=".1 .1 .1"/><body pos="0 0 -.2"><joint name="j" axis="0 1 0"/><geom size=".05"/></body></body></worldbody>`;
 const motor = '<actuator><motor joint="j" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>';
