@@ -1,6 +1,7 @@
 // what looking costs: a run with a page that nobody looks at (`run`), 300 pictures of Humanoid and of Ants (`film`), the
 // same Ants in a browser (`page`). `npx tsx bench/view.ts [run film page] [--updates N] [--turns N]`; on a busy machine go by
 // processor time and by ratios
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -40,8 +41,18 @@ async function timed(call: () => Promise<void>): Promise<{ cpu: number; wall: nu
   return { cpu: (user + system) / 1e6, wall: (performance.now() - wall) / 1000 };
 }
 
-/** A run of CartPole, with a page that is closed or without one. */
-async function trained(paged: boolean): Promise<number> {
+/** Seconds on a processor of each thread of this process, by its number (Linux). */
+function threadSeconds(): Map<string, number> {
+  const tasks = "/proc/self/task";
+  const seconds = (id: string) => Number(readFileSync(`${tasks}/${id}/schedstat`, "utf8").split(" ")[0]) / 1e9;
+  return new Map(existsSync(tasks) ? readdirSync(tasks).map((id) => [id, seconds(id)]) : []);
+}
+
+/**
+ * Processor time of a run of CartPole, with a page that is closed or without one; with it that of the page's own thread,
+ * and the time that the thread which learns spends for the page.
+ */
+async function trained(paged: boolean): Promise<{ cpu: number; thread: number; calls: number }> {
   const options = {
     numEnvs: 64,
     steps: 64 * 32 * updates,
@@ -52,28 +63,43 @@ async function trained(paged: boolean): Promise<number> {
   await using run = await TrainingRun.create("CartPole", options);
   const { id, memory, settings, envOptions: env } = run;
   const facts = { id, device: run.env.deviceName, steps: settings.steps, memory };
+  const before = threadSeconds();
   await using page = paged ? await RunWatch.open(facts, { env, seed: 1, worlds: 64 }) : undefined;
-  const look = page && { onBetween: () => page.look(run.env, () => run.algorithm.policy()) };
+  const begun = [...threadSeconds()].filter(([thread]) => !before.has(thread));
+  let calls = 0;
+  const spent = <T>(call: () => T): T => {
+    const at = performance.now();
+    const made = call();
+    calls += (performance.now() - at) / 1000;
+    return made;
+  };
+  const look = page && { onBetween: () => spent(() => page.look(run.env, () => run.algorithm.policy())) };
   const { cpu } = await timed(async () => {
-    await run.train({ onProgress: (progress) => page?.progress(progress), ...look });
+    await run.train({ onProgress: (progress) => spent(() => page?.progress(progress)), ...look });
   });
-  return cpu;
+  const after = threadSeconds();
+  const thread = begun.reduce((sum, [id, seconds]) => sum + (after.get(id) ?? seconds) - seconds, 0);
+  return { cpu, thread, calls };
 }
 
 const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)];
 
 async function besideClosed(): Promise<void> {
   const [without, closed]: [number[], number[]] = [[], []];
+  const shares: number[] = [];
   await trained(false);
   for (let turn = 0; turn < Number(values.turns); turn++) {
     // each goes first as often as the other
-    for (const paged of turn % 2 === 0 ? [false, true] : [true, false])
-      (paged ? closed : without).push(await trained(paged));
+    for (const paged of turn % 2 === 0 ? [false, true] : [true, false]) {
+      const { cpu, thread, calls } = await trained(paged);
+      (paged ? closed : without).push(cpu);
+      if (paged) shares.push((100 * (thread + calls)) / cpu);
+    }
   }
   const ratios = closed.map((cpu, i) => cpu / without[i]);
   const seconds = (all: readonly number[]) => `${median(all).toFixed(3)} s (least ${Math.min(...all).toFixed(3)})`;
   console.log(
-    `${updates} updates of CartPole: ${seconds(without)} of processor time, with a closed page ${seconds(closed)}; ratio of neighbours ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)}), of the least ${(Math.min(...closed) / Math.min(...without)).toFixed(3)}`,
+    `${updates} updates of CartPole: ${seconds(without)} of processor time, with a closed page ${seconds(closed)}; ratio of neighbours ${median(ratios).toFixed(3)} (${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)}), of the least ${(Math.min(...closed) / Math.min(...without)).toFixed(3)}; the page's thread and calls take ${median(shares).toFixed(2)} % (${Math.min(...shares).toFixed(2)} to ${Math.max(...shares).toFixed(2)})`,
   );
 }
 

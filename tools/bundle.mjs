@@ -1,5 +1,5 @@
 /**
- * Bundles the library for Node: six hundred modules as a few files, which a process loads in a fourth of the time. Imports
+ * Bundles the library for Node: six hundred modules as a few files, which a process loads in a third of the time. Imports
  * of `corral`, of the commands and of threads share what they have in common, so that there is one copy of it.
  */
 

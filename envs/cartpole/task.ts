@@ -8,6 +8,9 @@ const defaults = {
   sutton_barto_reward: false,
 };
 
+/** Runs that learn from a replay. */
+const OFTEN = { numEnvs: 16, steps: 100_000, evalEvery: 50, checkpointEvery: 400, snapshotEvery: 200 };
+
 /** A short horizon, and returns of five rewards: values of hundreds of steps need as many moves of the targets. */
 const DQN = {
   collectSteps: 4,
@@ -21,6 +24,17 @@ const DQN = {
   nSteps: 5,
   tau: 1,
   targetEvery: 64,
+};
+
+/** With little entropy at the start, or asked for of two actions, the first policy that stays up for a while may be kept for good. */
+const SAC_DISCRETE = {
+  collectSteps: 4,
+  gradientSteps: 16,
+  bufferSize: 100_000,
+  nSteps: 3,
+  tau: 0.02,
+  targetEntropy: 0.7,
+  initialTemperature: 1,
 };
 
 /** Metres from the middle of the rail, and radians from upright, that end an episode. */
@@ -38,7 +52,8 @@ export const cartpole = defineTask({
   maxEpisodeSteps: 500,
   training: {
     ppo: { numEnvs: 64, steps: 200_000, config: { ...SMALL, rolloutSteps: 32 }, shortDispatches: true },
-    dqn: { numEnvs: 16, steps: 100_000, config: DQN, evalEvery: 50, checkpointEvery: 400, snapshotEvery: 200 },
+    "sac-discrete": { ...OFTEN, config: SAC_DISCRETE },
+    dqn: { ...OFTEN, config: DQN },
   },
   defaults,
   actionSpace: () => new Discrete(2),

@@ -27,5 +27,5 @@ export const go1Rough = defineTask({
     },
   },
   terminated: { fallen: "under > -0.13 || down.z > -0.3" },
-  info: { row: terrainRow() },
+  info: { ...JOYSTICK.info, row: terrainRow() },
 });

@@ -126,6 +126,8 @@ export const JOYSTICK = {
     friction: { field: "dof_frictionloss", of: "*_*", scale: [0.8, 1.2] },
     armature: { field: "dof_armature", of: "*_*", scale: [1, 1.1] },
   },
+  // how far from the command (m/s, rad/s)
+  info: { off: "distance(linear.xy, wanted.xy)", off_turn: "abs(angular.z - wanted.z)" },
   events: { push: push("root", { every: [4, 8], velocity: [0.6, 0.6, 0, 0, 0, 0.3] }) },
   reset: start,
 } as const;

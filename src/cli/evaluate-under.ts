@@ -42,6 +42,7 @@ export async function runUnder(source: string, { under, episodes, seed, env, jso
 
 function rowsOf({ results }: UnderReport): string[][] {
   const success = results.some((r) => r.success !== undefined);
+  const infos = Object.keys(results[0].infos);
   const header = [
     "under",
     "on",
@@ -50,6 +51,7 @@ function rowsOf({ results }: UnderReport): string[][] {
     "length",
     "terminated",
     ...(success ? ["success"] : []),
+    ...infos,
     "gap",
     "+-",
     "actions",
@@ -64,6 +66,7 @@ function rowsOf({ results }: UnderReport): string[][] {
       r.meanLength.toFixed(0),
       percent(r.terminated),
       ...(success ? [r.success === undefined ? "" : percent(r.success)] : []),
+      ...infos.map((name) => String(Number(r.infos[name].toPrecision(3)))),
       r.gap === undefined ? "" : r.gap.mean.toFixed(2),
       r.gap === undefined ? "" : r.gap.stderr.toFixed(2),
       r.actions === undefined ? "" : r.actions.toExponential(0),

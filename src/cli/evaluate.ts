@@ -32,6 +32,7 @@ side, and prints returns, lengths and how many episodes ended early (and how man
       onnx             the policy as the exported ONNX (needs: npm install onnxruntime-web)
                        and prints the gap: the mean difference of returns, episode by episode, with its error; of onnx
                        also the largest difference of an action, in parts of its range
+                       with means over all steps of what the task reports (info)
   --env ENV            id or task file that a policy of a file plays in; by default the one that it names
   --episodes N         of each point (16)
   --worlds N           that play at the same time, at most (4096)

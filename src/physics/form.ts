@@ -1,4 +1,6 @@
 // what the layout of a kernel's code means for the physics: said once, so that no stage asks how it is unrolled
+import { mjtSolver } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
 import { current } from "../trace/graph.ts";
 
 export interface KernelForm {
@@ -16,12 +18,17 @@ export interface KernelForm {
   readonly weighsStiffContacts: boolean;
 }
 
-/** The form of the kernel that is being traced. */
-export function currentForm(): KernelForm {
+/** Whether the kernel that is being traced loops over rows of fields. */
+export const hasLoops = (): boolean => !current().unroll;
+
+/** The form of a model's kernel that is being traced. */
+export function formOf(model: Model): KernelForm {
   const { exact, unroll } = current();
+  const ofHessians = exact ? (unroll ? 1e-12 : 1e-10) : unroll ? 2e-7 : 2e-5;
   return {
-    loops: !unroll,
-    resolvedCompliance: exact ? (unroll ? 1e-12 : 1e-10) : unroll ? 2e-7 : 2e-5,
+    loops: hasLoops(),
+    // PGS adds R to J M⁻¹ Jᵀ and inverts blocks of that alone
+    resolvedCompliance: model.opt.solver === mjtSolver.PGS ? 0 : ofHessians,
     stiffCompliance: exact ? 1e-12 : 2e-7,
     weighsStiffContacts: exact || !unroll,
   };

@@ -7,7 +7,7 @@ import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
 import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
-import { currentForm, type KernelForm } from "./form.ts";
+import { formOf, hasLoops, type KernelForm } from "./form.ts";
 import { assertDeclared } from "./stages.ts";
 
 /** Reads of flat data in rows; `i` counts rows of the accessor's width. */
@@ -70,7 +70,7 @@ const atRunTime = (name: string): CorralError =>
 /** Numbers at an index, of which worlds may have their own. */
 export function scalarTable(name: string, values: readonly Scalar[]): (index: Int) => Scalar {
   if (values.every((x): x is number => !isNode(x))) return table(name, values);
-  if (currentForm().loops) {
+  if (hasLoops()) {
     const all = array(name, values.length);
     values.forEach((x, i) => all.set(i, x));
     return (index) => (isNode(index) ? all.get(index) : values[index]);
@@ -94,7 +94,7 @@ export class Field extends RowReader {
   readonly #components: readonly LocalArray[];
 
   /** `indexed`: whether rows are read at runtime indices. Default: if code loops over rows. */
-  constructor(name: string, length: number, width = 1, indexed = currentForm().loops) {
+  constructor(name: string, length: number, width = 1, indexed = hasLoops()) {
     super();
     this.name = name;
     this.length = length;
@@ -238,7 +238,7 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
   const own = (name: string, i: number, shared: Scalar): Scalar => perWorld.get(name)?.at(i) ?? shared;
   const view: Record<string, unknown> = {
     model,
-    form: currentForm(),
+    form: formOf(model),
     timestep: param("timestep"),
     get gravity() {
       return gravity.map((g, i) => own("gravity", i, g));

@@ -45,6 +45,8 @@ export interface UnderResult {
   readonly meanLength: number;
   readonly terminated: number;
   readonly success: number | undefined;
+  /** Means over all control steps of the numbers that the task reports (`info`), by name. */
+  readonly infos: Readonly<Record<string, number>>;
   /** Mean and standard error of the difference of returns from the first; undefined of the first. */
   readonly gap: { readonly mean: number; readonly stderr: number } | undefined;
   /** The largest difference of an action from that of the policy in float64 for the same observation, in parts of its range. */
@@ -66,6 +68,7 @@ interface Played {
   readonly lengths: Float64Array;
   readonly terminated: Uint8Array;
   readonly success: Float64Array | undefined;
+  readonly infos: Readonly<Record<string, number>>;
 }
 
 /** The first episode of each world, of which those that are over are begun anew and not counted. */
@@ -75,10 +78,16 @@ async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played
   const open = new Uint8Array(n).fill(1);
   const [returns, lengths, terminated] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
   const success = env.spec.shape.infos.includes("success") ? new Float64Array(n) : undefined;
+  const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, 0]));
   const most = env.maxEpisodeSteps < Infinity ? env.maxEpisodeSteps : ENDLESS_STEPS;
   for (let t = 0; t < most && open.includes(1); t++) {
     const result = await env.step(Array.from(await act(env.observations)));
     const told = success && result.infos.get("success")?.values;
+    for (const name of sums.keys()) {
+      const values = result.infos.get(name)?.values;
+      if (values?.length !== n) sums.delete(name);
+      else sums.set(name, sums.get(name)! + Array.from(values).reduce((sum, x, w) => sum + open[w] * x, 0));
+    }
     const over = Uint8Array.from(result.terminated, (x, w) => x | result.truncated[w]);
     for (let w = 0; w < n; w++) {
       if (open[w] === 0) continue;
@@ -90,7 +99,9 @@ async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played
     }
     if (over.includes(1) && open.includes(1)) await env.reset({ options: { mask: over } });
   }
-  return { returns, lengths, terminated, success };
+  const steps = lengths.reduce((sum, x) => sum + x, 0);
+  const infos = Object.fromEntries([...sums].map(([name, sum]) => [name, sum / steps]));
+  return { returns, lengths, terminated, success, infos };
 }
 
 const meanOf = (values: ArrayLike<number>): number => Array.from(values).reduce((sum, x) => sum + x, 0) / values.length;
@@ -173,7 +184,7 @@ async function inCorral(id: string, options: NamedOptions) {
 function resultOf(
   under: Under,
   device: string,
-  { returns, lengths, terminated, success }: Played,
+  { returns, lengths, terminated, success, infos }: Played,
   actions: number | undefined,
   first: UnderResult | undefined,
 ): UnderResult {
@@ -187,6 +198,7 @@ function resultOf(
     meanLength: meanOf(lengths),
     terminated: meanOf(terminated),
     success: success && meanOf(success.map((x) => Number(x !== 0))),
+    infos,
     gap: differences && { mean: meanOf(differences), stderr: stderrOf(differences) },
     actions,
   };

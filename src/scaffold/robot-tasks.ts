@@ -9,13 +9,13 @@ export interface Places {
 }
 
 export const number = (x: number): string => String(Number(x.toPrecision(4)));
-const numbers = (list: readonly number[]): string => `[${list.map(number).join(", ")}]`;
+export const numbers = (list: readonly number[]): string => `[${list.map(number).join(", ")}]`;
 export const text = (x: string | number): string => JSON.stringify(x);
 /** One significant digit, for what a user is to tune. */
 export const about = (x: number): string => String(Number(x.toPrecision(1)));
 
 /** Seconds of a control step. */
-const CONTROL = 0.02;
+export const CONTROL = 0.02;
 export const frameSkipOf = ({ model }: Robot): number => Math.max(1, Math.round(CONTROL / model.opt.timestep));
 
 /** Controls from actions in [-1, 1], in code. */

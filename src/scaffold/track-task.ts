@@ -3,7 +3,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { about, actionOf, frameSkipOf, number, text, type Places } from "./robot-tasks.ts";
+import { about, actionOf, CONTROL, frameSkipOf, number, numbers, text, type Places } from "./robot-tasks.ts";
 import { baseOf, drivenBase, type Base, type Robot } from "./robot.ts";
 
 /** A motion that a task reads: where its file is, as a URL relative to the task, and how. */
@@ -75,6 +75,27 @@ export function csvOf(model: Model, rows: readonly (readonly number[])[]): strin
   return `${[cells, ...rows.map((row) => row.map((x) => String(Number(x.toFixed(6)))))].map((r) => r.join(",")).join("\n")}\n`;
 }
 
+/** Places in qpos of what servos turn or slide, in the order of actuators; undefined where not all actuators are servos. */
+function servoed({ model, motors }: Robot): number[] | undefined {
+  if (!motors.every(({ isPosition }) => isPosition)) return undefined;
+  return motors.map((_, i) => model.jnt_qposadr[model.actuator_trnid[2 * i]]);
+}
+
+/** Entries of a vector by expression: a slice where they follow each other. */
+const entriesOf = (of: string, at: readonly number[]): string =>
+  at.every((k, i) => k === at[0] + i)
+    ? `${of}[${at[0]}:${at[0] + at.length}]`
+    : `[${at.map((k) => `${of}[${k}]`).join(", ")}]`;
+
+/** Controls from actions in [-1, 1]: of servos about the motion, which they then follow with no action at all. */
+function trackingAction(robot: Robot): string {
+  const places = servoed(robot);
+  if (places === undefined) return actionOf(robot);
+  return `  // actions in [-1, 1] move the targets of the servos about the motion, one for each actuator
+  action: { clip: [-1, 1], scale: ${numbers(robot.motors.map(({ reach }) => reach))} },
+  control: ${text(`${entriesOf("target", places)} + action`)},`;
+}
+
 /**
  * A robot that follows a motion.
  * @throws CorralError no-ground where it floats and there is no floor
@@ -89,6 +110,7 @@ export function trackTask(
   const [q0, q1] = base?.qpos ?? [0, model.nq];
   const [v0, v1] = base?.qvel ?? [0, model.nv];
   const joints = Math.sqrt(Math.max(1, v1 - v0));
+  const isServoed = servoed(robot) !== undefined;
   const trunk = base && text(nameOf(model, "body", base.body) || base.body);
   const place =
     base &&
@@ -120,12 +142,12 @@ export default defineTask({
     ppo: {
       numEnvs: 256,
       steps: 4_000_000,
-      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: -1, hidden: [128, 128], activation: "elu" },
+      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: ${isServoed ? -1.5 : -1}, hidden: [128, 128], activation: "elu" },
     },
   },
-${actionOf(robot)}
+${trackingAction(robot)}
   values: {
-    pose: motion.qpos(),
+    pose: motion.qpos(),${isServoed ? `\n    target: motion.qpos(undefined, { ahead: ${number(CONTROL)} }),` : ""}
     speed: motion.qvel(),
     next: motion.qpos(undefined, { ahead: 0.1 }),
     phase: motion.phase,${

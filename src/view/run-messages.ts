@@ -33,7 +33,7 @@ export interface RunWorlds {
 }
 
 export type ToRunPage =
-  | { readonly point: RunPoint }
+  | { readonly points: readonly RunPoint[] }
   | { readonly event: string }
   | { readonly worlds: RunWorlds }
   | { readonly end: string };

@@ -23,8 +23,8 @@ class RunLog {
   readonly #waiting = new Set<() => void>();
   #serial = 1;
 
-  add(message: { readonly point: RunPoint } | { readonly event: string }): void {
-    if ("point" in message) this.#points.push(message.point);
+  add(message: { readonly points: readonly RunPoint[] } | { readonly event: string }): void {
+    if ("points" in message) this.#points.push(...message.points);
     else this.#events.push(message.event);
     if (this.#points.length > MOST_POINTS)
       this.#points = this.#points.filter((_, i, { length }) => (length - i) % 2 === 1);
@@ -88,7 +88,7 @@ export async function serveRun(port: MessagePort, setup: RunPageSetup, know: () 
     post: { act: async (body) => (await open()).session.command(body) },
   };
   port.on("message", (message: ToRunPage) => {
-    if ("point" in message || "event" in message) log.add(message);
+    if ("points" in message || "event" in message) log.add(message);
     else if ("end" in message) log.add({ event: message.end });
     else {
       last = message.worlds;

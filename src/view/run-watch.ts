@@ -7,12 +7,14 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import type { TrainProgress } from "../runs/progress.ts";
 import { scalarsOf } from "../runs/scalars.ts";
-import type { FromRunPage, RunFacts, RunPageSetup, ToRunPage } from "./run-messages.ts";
+import type { FromRunPage, RunFacts, RunPageSetup, RunPoint, ToRunPage } from "./run-messages.ts";
 
 /** Worlds that are shown. */
 const WORLDS = 4;
 /** Milliseconds between two readings of worlds and policy. */
 const EVERY_MS = 2000;
+/** Milliseconds of updates that the page is told of in one message. */
+const TOGETHER_MS = 250;
 /** What a state has that is counted, not set. */
 const COUNTED = "episode";
 
@@ -30,6 +32,8 @@ export class RunWatch implements AsyncDisposable {
   readonly url: string;
   readonly #worker: Worker;
   readonly #looks: Int32Array;
+  /** Of updates that the page was not told of yet. */
+  #points: RunPoint[] = [];
   #seen = 0;
   #read = -Infinity;
 
@@ -66,14 +70,22 @@ export class RunWatch implements AsyncDisposable {
   }
 
   #tell(message: ToRunPage): void {
+    this.#tellPoints();
     this.#worker.postMessage(message);
+  }
+
+  #tellPoints(): void {
+    if (this.#points.length > 0) this.#worker.postMessage({ points: this.#points } satisfies ToRunPage);
+    this.#points = [];
   }
 
   /** Tells what an update reported. */
   progress(progress: TrainProgress): void {
     const { iteration, envSteps, secondsLeft, metrics } = progress;
     const numbers = { ...scalarsOf(progress), "rollout/episodes": metrics.episodes };
-    this.#tell({ point: { iteration, envSteps, secondsLeft, numbers } });
+    // a message for each update would cost a small run more than a page that is closed may
+    if (this.#points.length === 0) setTimeout(() => this.#tellPoints(), TOGETHER_MS).unref();
+    this.#points.push({ iteration, envSteps, secondsLeft, numbers });
   }
 
   event(text: string): void {

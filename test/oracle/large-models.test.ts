@@ -91,3 +91,32 @@ test("keeps a pool of contacts that no candidate count makes larger", async () =
   const bytes = (nconmax?: number) => planSimulation(model, { numEnvs: 1, ...(nconmax ? { nconmax } : {}) }).totalBytes;
   expect(bytes()).toBe(bytes(4));
 });
+
+/** Two arms that sweep across a trunk and each other, driven by servos, in few iterations. */
+function twoArms(): string {
+  const joint = (name: string, axis: string) => `<joint name="${name}" axis="${axis}" armature=".003"/>`;
+  const link = (to: string, mass: number, size = 0.03) =>
+    `<geom type="capsule" size="${size}" fromto="0 0 0 ${to}" mass="${mass}"/>`;
+  const arm = (side: number) => `<body pos="0 ${0.12 * side} 0.2">${joint(`pitch${side}`, "0 1 0")}
+    ${link(`0 ${0.06 * side} 0`, 0.6)}<body pos="0 ${0.06 * side} 0">${joint(`roll${side}`, "1 0 0")}
+    ${link("0 0 -.1", 0.6)}<body pos="0 0 -.1">${joint(`yaw${side}`, "0 0 1")}
+    ${link("0 0 -.1", 0.6, 0.025)}<body pos="0 0 -.12">${joint(`elbow${side}`, "0 1 0")}
+    ${link(".15 0 0", 0.4, 0.025)}<body pos=".18 0 0">${joint(`wrist${side}`, "1 0 0")}
+    <geom size=".04" mass=".3"/></body></body></body></body></body>`;
+  const servos = [1, -1].flatMap((side) =>
+    ["pitch", "roll", "yaw", "elbow", "wrist"].map(
+      (name) => `<position joint="${name}${side}" kp="80" kv="4" ctrlrange="-3 3"/>`,
+    ),
+  );
+  return `<mujoco><option timestep=".005" integrator="implicitfast" iterations="10" ls_iterations="20"/><worldbody>
+    <geom type="plane" size="9 9 .1"/><body pos="0 0 1.5"><freejoint/><geom type="box" size=".1 .1 .25" mass="15"/>
+    ${arm(1)}${arm(-1)}</body></worldbody><actuator>${servos.join("")}</actuator></mujoco>`;
+}
+
+test("keeps float32's digits where arms touch, of forces that cancel and of stiff contacts", async () => {
+  const model = await loadModel(twoArms());
+  expect(solvesByBodies(model)).toBe(true);
+  const { verdict, contacts } = await compareWithMuJoCo(model, { device: "cpu", steps: 40, envs: 2, unroll: false });
+  expect(verdict.reasons).toEqual([]);
+  expect(contacts.most).toBeGreaterThan(2);
+});

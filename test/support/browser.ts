@@ -1,6 +1,7 @@
 // a real browser with WebGPU on its software adapter, that npm alone installs
 import { join } from "node:path";
 import { tmpdir } from "node:os";
+import { PATIENCE_MS } from "./patience.ts";
 
 /** What is used of playwright-core. */
 export interface Page {
@@ -15,6 +16,7 @@ export interface Page {
   evaluate<T>(text: string): Promise<T>;
   setViewportSize(size: { width: number; height: number }): Promise<void>;
   screenshot(): Promise<Buffer>;
+  setDefaultTimeout(milliseconds: number): void;
   readonly mouse: {
     move(x: number, y: number, options?: { steps?: number }): Promise<void>;
     down(options?: object): Promise<void>;
@@ -79,5 +81,15 @@ export async function openBrowser(webgpu = true): Promise<Browser | undefined> {
   // the browser's own driver is found by these too
   const { VK_DRIVER_FILES: _, VK_ICD_FILENAMES: __, ...others } = process.env;
   const env = { ...others, LD_LIBRARY_PATH: join(tmpdir(), "al2023", "lib") };
-  return engine.launch({ executablePath, headless: true, args: webgpu ? FLAGS : [], env });
+  const launched = await engine.launch({ executablePath, headless: true, args: webgpu ? FLAGS : [], env });
+  return {
+    async newPage(options) {
+      const page = await launched.newPage(options);
+      // the driver's own half minute ends pictures of a busy machine
+      page.setDefaultTimeout(PATIENCE_MS);
+      return page;
+    },
+    version: () => launched.version(),
+    close: () => launched.close(),
+  };
 }

@@ -113,7 +113,7 @@ function copy(from, to = from, filter = () => true) {
 
 /** A model with its assets, and the name of its file in model.txt. */
 async function packRobot(path) {
-  const { loadModel } = await import(join(root, "dist", "src", "model", "model.js"));
+  const { loadModel } = await import(join(root, "dist", "src", "index.js"));
   const { source } = await loadModel(path);
   const folder = join(bundle, "robots", `${readdirSync(join(bundle, "robots")).length}-${basename(path, ".xml")}`);
   for (const [name, data] of [

@@ -2,6 +2,7 @@
 import { breakIf, each, loop, variable, when, type Variable } from "../../trace/control.ts";
 import {
   add,
+  and,
   eq,
   ge,
   mul,
@@ -72,12 +73,18 @@ export class BodySpace implements SolverSpace {
   /** The gradient: forces on dofs, and spatial forces on bodies. */
   readonly #grad: Field;
   readonly #wrench: Field;
+  /**
+   * M (qacc - qacc_smooth), the gradient of the Gauss cost, as forces on dofs and on bodies. It grows from 0 by what each
+   * step adds: M qacc - qfrc_smooth would be the rounding of forces that cancel.
+   */
+  readonly #gauss: { readonly dofs: Field; readonly bodies: Field };
   /** What rows over one dof add to the Hessian's diagonal. */
   readonly #diagonal: Field;
   /** Rows over several dofs, as the current iteration collects them. */
   #couplings: CoupledRow[] = [];
-  /** Whether implicit integration starts from the constraint forces: with few iterations qacc is too far from the minimum. */
+  /** Whether implicit integration may start from the constraint forces: few iterations may end far from the minimum. */
   readonly #forced: boolean;
+  #converged: () => Bool = () => true;
   /** Whether the iteration being traced solves for this. */
   #isTurn: (kind: number) => Bool = () => false;
   #start = (): void => {};
@@ -102,6 +109,7 @@ export class BodySpace implements SolverSpace {
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
     this.#motion = { qvel: this.#velocities(), qacc: this.#bodies("motion"), search: this.#bodies("v") };
+    this.#gauss = { dofs: new Field("gauss_grad", m.nv), bodies: this.#bodies("gauss_body") };
     this.#grad = new Field("grad", m.nv);
     this.#wrench = this.#bodies("grad_body");
     this.#diagonal = new Field("diagonal", m.nv);
@@ -152,39 +160,49 @@ export class BodySpace implements SolverSpace {
 
   move(alpha: Scalar): void {
     const { qacc, search } = this;
-    const [m, motion] = [this.#m, this.#motion];
-    each(m.nv, (i) => qacc.set(i, add(qacc.at(i), mul(alpha, search.at(i)))));
-    axpy(motion.qacc, alpha, motion.search);
+    const [m, motion, frames, gauss] = [this.#m, this.#motion, this.#frames, this.#gauss];
+    each(m.nv, (i) => {
+      const step = mul(alpha, search.at(i));
+      qacc.set(i, add(qacc.at(i), step));
+      gauss.dofs.set(i, add(gauss.dofs.at(i), mul(this.#tree.armature(i), step)));
+    });
+    each(
+      m.nbody,
+      (b) => {
+        const step = scale6(motion.search.spatial(b), alpha);
+        motion.qacc.setRow(b, add6(motion.qacc.spatial(b), step));
+        gauss.bodies.setRow(b, add6(gauss.bodies.spatial(b), mulInertVec(frames.inertia(b), step)));
+      },
+      { start: 1 },
+    );
   }
 
   startGrad(): void {
-    const { qacc } = this;
-    const [m, d, motion, implicit, forced] = [this.#m, this.#d, this.#motion, this.#implicit, this.#forced];
-    const frames = this.#frames;
+    const [m, d, implicit] = [this.#m, this.#d, this.#implicit];
     const isSmooth = this.#isTurn(TURN.SMOOTH);
     const isImplicit = implicit ? this.#isTurn(TURN.IMPLICIT) : false;
-    const [grad, wrench, diagonal] = [this.#grad, this.#wrench, this.#diagonal];
+    const [grad, wrench, diagonal, gauss] = [this.#grad, this.#wrench, this.#diagonal, this.#gauss];
     this.#couplings = [];
-    // before the first solve there is no qacc
-    const known = forced ? not(or(isSmooth, isImplicit)) : not(isSmooth);
+    // M qacc is qfrc_smooth and the gradient of the Gauss cost
     const sign = select(isImplicit, -1, 1);
+    const smooth = or(isSmooth, isImplicit);
+    // the sum of forces is on dofs alone
+    const byForces = this.#forced ? and(isImplicit, not(this.#converged())) : false;
+    const none = or(isSmooth, byForces);
     each(m.nv, (i) => {
-      const inertial = select(known, mul(sign, mul(this.#tree.armature(i), qacc.at(i))), 0);
-      const force = forced ? select(isImplicit, d.qfrc_constraint.at(i), 0) : 0;
-      const given = add(d.qfrc_smooth.at(i), force);
-      grad.set(i, sub(inertial, forced ? given : select(isImplicit, 0, given)));
+      const ofCost = select(none, 0, mul(sign, gauss.dofs.at(i)));
+      const force = this.#forced ? select(byForces, d.qfrc_constraint.at(i), 0) : 0;
+      grad.set(i, sub(ofCost, add(select(smooth, d.qfrc_smooth.at(i), 0), force)));
       diagonal.set(i, implicit ? select(isImplicit, implicit.diagonal.at(i), 0) : 0);
     });
     wrench.setRow(0, ZERO6);
     each(
       m.nbody,
-      (b) => {
-        const momentum = mulInertVec(frames.inertia(b), motion.qacc.spatial(b));
+      (b) =>
         wrench.setRow(
           b,
-          momentum.map((x) => select(known, mul(sign, x), 0)),
-        );
-      },
+          gauss.bodies.spatial(b).map((x) => select(none, 0, mul(sign, x))),
+        ),
       { start: 1 },
     );
     this.#tree.clear();
@@ -214,11 +232,15 @@ export class BodySpace implements SolverSpace {
 
   /**
    * One loop for all solves of an evaluation, since the code of a solve is long: first without constraints, which gives
-   * qacc_smooth; then Newton's iterations; last, under implicit integration, the accelerations from the momentum of qacc.
+   * qacc_smooth; then Newton's iterations; last, under implicit integration, the accelerations from the momentum of qacc,
+   * or from the forces where iterations ended before the minimum.
    */
-  iterate({ iterations, done, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
+  iterate({ iterations, done, converged, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
     const { search } = this;
-    const implicit = this.#implicit;
+    const [implicit, gauss] = [this.#implicit, this.#gauss];
+    this.#converged = () => converged.get();
+    each(this.#m.nv, (i) => gauss.dofs.set(i, 0));
+    each(this.#m.nbody, (b) => gauss.bodies.setRow(b, ZERO6));
     const turn = variable("turn", TURN.SMOOTH, "i32");
     const last = implicit ? TURN.IMPLICIT : TURN.END;
     loop(
@@ -315,17 +337,11 @@ export class BodySpace implements SolverSpace {
   }
 
   residualForce(): void {
-    const { qacc } = this;
-    const [m, d, motion, frames] = [this.#m, this.#d, this.#motion, this.#frames];
+    const [m, d, gauss] = [this.#m, this.#d, this.#gauss];
     // a field of its own: all of this is dead code where nothing reads qfrc_constraint
     const wrench = this.#bodies("momentum");
-    wrench.setRow(0, ZERO6);
-    each(m.nbody, (b) => wrench.setRow(b, mulInertVec(frames.inertia(b), motion.qacc.spatial(b))), { start: 1 });
-    const put = (i: Int, force: Scalar) => {
-      const inertial = add(force, mul(this.#tree.armature(i), qacc.at(i)));
-      d.qfrc_constraint.set(i, sub(inertial, d.qfrc_smooth.at(i)));
-    };
-    alongDofs(m, d, wrench, put, frames);
+    copyField(gauss.bodies, wrench);
+    alongDofs(m, d, wrench, (i, force) => d.qfrc_constraint.set(i, add(gauss.dofs.at(i), force)), this.#frames);
   }
 
   sumForces(visit: Parameters<SolverSpace["sumForces"]>[0]): void {
@@ -342,11 +358,6 @@ export class BodySpace implements SolverSpace {
     );
     alongDofs(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)), this.#frames);
   }
-}
-
-/** a += scale b, row by row. */
-function axpy(a: Field, scale: Scalar, b: Field): void {
-  each(a.rows, (i) => a.setRow(i, add6(a.spatial(i), scale6(b.spatial(i), scale))));
 }
 
 /** The sum over bodies of the inner products of spatial vectors. */

@@ -73,6 +73,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       : undefined;
   const alpha = variable("alpha");
   const done = flag("done", false);
+  // a line search that finds nothing better ends the iterations as well
+  const stuck = flag("stuck", false);
+  const converged = { get: () => and(done.get(), not(stuck.get())) };
   const noise = variable("noise", 0);
   const lastDecrement = variable("last_decrement", 1e30);
   const niter = variable("niter", 0, "i32");
@@ -83,7 +86,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   ]);
 
   const iterations = Math.max(1, m.opt.iterations);
-  space.iterate({ iterations, done, start: warmstart, finish: constraintForce }, (inNewton, iteration) => {
+  space.iterate({ iterations, done, converged, start: warmstart, finish: constraintForce }, (inNewton, iteration) => {
     // grad = Ma - qfrc_smooth - Jᵀ efc_force, H = M + Jᵀ efc_D J
     space.startGrad();
     inNewton(() => {
@@ -268,7 +271,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const length = sqrt(dotFields(search, search, lines?.dof));
       const gtol = mul(mul(m.tolerance, m.ls_tolerance), mul(length, div(1, scale)));
       primalSearch(line, m.opt.ls_iterations, current().exact ? gtol : max(gtol, least), settled);
-      done.set(or(done.get(), eq(alpha.get(), 0)));
+      const isStuck = and(not(done.get()), eq(alpha.get(), 0));
+      stuck.set(or(stuck.get(), isStuck));
+      done.set(or(done.get(), isStuck));
     } else safeguardedNewton(line, m.opt.ls_iterations, least, settled);
     // an ascent direction can only be rounding: stay
     const ascent = ge(slopeAtZero, 0);
@@ -328,7 +333,8 @@ const noContact = () => {
 function unconstrained(m: ModelView, d: WorldData, spaceOf: SolverInput["space"]): Solution {
   const space = spaceOf(noContact, UNWEIGHTED);
   const start = () => copyField(d.qacc_smooth, space.qacc);
-  space.iterate({ iterations: 0, done: { get: () => true }, start, finish: () => {} }, () => {
+  const yes = { get: () => true };
+  space.iterate({ iterations: 0, done: yes, converged: yes, start, finish: () => {} }, () => {
     space.startGrad();
     space.setSearch();
   });

@@ -20,6 +20,8 @@ export interface Frame {
   /** Iterations at most. */
   readonly iterations: number;
   readonly done: { get(): Bool };
+  /** Whether the iterations came to the minimum. */
+  readonly converged: { get(): Bool };
   /** Sets qacc to its starting point, once qacc_smooth is known. */
   start(): void;
   /** Writes qfrc_constraint, at the end. */
@@ -72,7 +74,7 @@ export interface SolverSpace {
   move(alpha: Scalar): void;
   /** qfrc_constraint = Ma - qfrc_smooth, which at the minimum is the force of the constraints. */
   residualForce(): void;
-  /** qfrc_constraint = Jᵀ f of the rows and contacts that `each` names. */
+  /** qfrc_constraint = Jᵀ f of the rows and contacts that `each` names. Stiff rows multiply what rounds in qacc. */
   sumForces(
     each: (row: (row: Row, force: Scalar) => void, contact: (slot: Int, force: readonly Scalar[]) => void) => void,
   ): void;

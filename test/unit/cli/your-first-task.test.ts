@@ -94,6 +94,7 @@ describe("corral new-task and check-env", () => {
     );
     const mistakes: [string, string, string][] = [
       ["nothing.mts", "export default null;", "exports no task"],
+      ["function.mts", "export default () => ({ id: 'Mine' });", "exports a function by default"],
       ["js-env.mts", "export default { makeWorld: () => ({}) };", "exports an environment in JavaScript"],
       ["throws.mts", "\nthrow new Error('mine');", "throws.mts cannot be loaded: mine (line 2). Mend it there."],
       ["throws-null.mts", "throw null;", "throws-null.mts cannot be loaded: null. Mend it there."],

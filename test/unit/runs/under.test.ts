@@ -36,6 +36,23 @@ test("the same episodes, whose gap is float32's", async () => {
   expect(corral.gap).toBeUndefined();
 });
 
+test("means of what a task reports", async () => {
+  await trainInto(runOf("hopper"), "Hopper-v5", { ...TINY, env });
+  const { results } = await evaluateUnder(runOf("hopper"), {
+    under: ["corral", "mujoco"],
+    episodes: 3,
+    seed: 5,
+    env,
+    encode: encodePolicyOnnx,
+  });
+  for (const { infos, meanLength } of results) {
+    expect(Object.keys(infos)).toEqual(["x_position", "z_distance_from_origin", "x_velocity"]);
+    expect(meanLength).toBeGreaterThan(0);
+    // m/s; both make the same few steps, but for float32
+    expect(Math.abs(infos.x_velocity - results[0].infos.x_velocity)).toBeLessThan(0.05);
+  }
+});
+
 test("the command says what it takes", async () => {
   await expect(evaluate([runOf("pendulum"), "--under", "mujoko"])).rejects.toThrow(
     /--under is 'mujoko': pass some of corral,mujoco,onnx/,

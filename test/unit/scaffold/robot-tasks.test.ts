@@ -1,11 +1,13 @@
 // tasks that are written for robots: they build, step and stay finite; what does not fit is refused
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { csv, walk } from "../../../examples/g1/make-walk.ts";
 import { makeVec, type Task } from "../../../src/env/index.ts";
-import { loadModel } from "../../../src/model/model.ts";
+import { idOf, loadModel } from "../../../src/model/model.ts";
+import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { reachTask, velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../../../src/scaffold/track-task.ts";
@@ -63,6 +65,54 @@ test.each(["quadruped", "arm_table"])("%s follows a motion that is written for i
     expect(infos.get("off")!.values[w]).toBeLessThan(0.5);
     expect(rewards[w]).toBeGreaterThan(0.5);
   }
+});
+
+describe("the walk of the G1-like humanoid", () => {
+  const g1 = fileURLToPath(new URL("../../../examples/g1/g1.xml", import.meta.url));
+
+  test("is what its program makes, within the joints' ranges, with feet that stay where they stand", async () => {
+    expect(readFileSync(new URL("../../../examples/g1/walk.csv", import.meta.url), "utf8")).toBe(csv());
+    const model = await loadModel(g1);
+    const feet = ["left_foot", "right_foot"].map((name) => idOf(model, "site", name));
+    const places = await withMuJoCo(model, (oracle) =>
+      walk().map((row) => {
+        oracle.write("qpos", row);
+        oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+        return feet.map((site) => Array.from(oracle.read("site_xpos").slice(3 * site, 3 * site + 3)));
+      }),
+    );
+    for (const row of walk())
+      for (let j = 1; j < model.njnt; j++) {
+        expect(row[j + 6]).toBeGreaterThan(model.jnt_range[2 * j]);
+        expect(row[j + 6]).toBeLessThan(model.jnt_range[2 * j + 1]);
+      }
+    places.slice(1).forEach((now, f) => {
+      // one foot stands at least, and those that do move by less than 2 mm a frame
+      const standing = now.filter(([, , z], foot) => z < 1e-3 && places[f][foot][2] < 1e-3);
+      expect(standing.length).toBeGreaterThan(0);
+      now.forEach((at, foot) => {
+        if (standing.includes(at)) expect(Math.hypot(...at.map((x, k) => x - places[f][foot][k]))).toBeLessThan(2e-3);
+      });
+    });
+  });
+
+  test("is followed by servos without any action, for a while", async () => {
+    const robot = await robotOf(await loadModel(g1));
+    const file = join(folder, "g1-walk.mts");
+    writeFileSync(join(folder, "walk.csv"), csv());
+    const motion = { file: "./walk.csv", fps: 50, cyclic: true };
+    writeFileSync(file, trackTask("g1-walk", robot, { library, model: pathToFileURL(g1).href, motion }));
+    const { default: task } = (await import(file)) as { default: Task };
+    await using env = await makeVec(task, { numEnvs: 8, seed: 1, device: "wasm", recorder: false });
+    await env.reset();
+    const still = new Float32Array(8 * 23);
+    for (let t = 0; t < 10; t++) {
+      const { infos, terminated } = await env.step(still);
+      expect(terminated.every((x) => x === 0)).toBe(true);
+      // 23 joints together (rad)
+      expect(Math.max(...infos.get("off")!.values)).toBeLessThan(1);
+    }
+  });
 });
 
 test("a quadruped's base, feet and pose are found", async () => {
