@@ -1,5 +1,4 @@
 // a learner of SAC over discrete actions without environments, over a batch made up from a seed; and its losses in plain float64
-import { RandomStream } from "../../src/core/rng.ts";
 import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
 import type { QNetwork } from "../../src/rl/dqn/arenas.ts";
 import { sacDiscreteShape, type SacDiscreteShape } from "../../src/rl/sac-discrete/arenas.ts";
@@ -7,27 +6,22 @@ import { setUniforms } from "../../src/rl/sac-discrete/batch.ts";
 import { sacDiscreteConfig, type SacDiscreteConfig } from "../../src/rl/sac-discrete/config.ts";
 import { SacDiscreteLearner } from "../../src/rl/sac-discrete/learner.ts";
 import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
-import { markLayer, mlp } from "./ppo-reference.ts";
-
-const BATCH = 37;
-const OBSERVATIONS = 5;
-const FEATURES = 3;
+import {
+  BATCH,
+  discreteBatch,
+  discreteFacts,
+  discreteParams,
+  FEATURES,
+  normalsOf,
+  type RefRow,
+} from "./discrete-case.ts";
+import { mlp } from "./ppo-reference.ts";
 
 export interface SacDiscreteCase {
   readonly name: string;
   readonly actions: number;
   readonly groups?: SacDiscreteShape["groups"];
   readonly config: Partial<SacDiscreteConfig>;
-}
-
-/** One row of a batch. */
-interface RefRow {
-  readonly obs: readonly number[];
-  readonly next: readonly number[];
-  readonly action: number;
-  readonly reward: number;
-  readonly discount: number;
-  readonly weight: number;
 }
 
 export interface MadeSacDiscrete {
@@ -46,43 +40,12 @@ export async function makeSacDiscrete(
   device: LearnerDevice,
 ): Promise<MadeSacDiscrete> {
   const config = sacDiscreteConfig({ batchSize: BATCH, bufferSize: 64, ...given });
-  const random = new RandomStream(seed, 0, 0, 1024);
-  let drawn = 0;
-  const normal = () => Math.fround(random.normal(drawn++));
-  const features = { count: FEATURES, values: Float32Array.from({ length: actions * FEATURES }, normal) };
-  const facts = { id: "case", numEnvs: 3, observations: OBSERVATIONS, actions: 1, outputs: actions, features, groups };
-  const shape = sacDiscreteShape({ ...facts, head: "categorical", alternatives: [actions] }, config);
+  const normal = normalsOf(seed);
+  const shape = sacDiscreteShape({ ...discreteFacts(actions, normal), groups }, config);
   const learner = await SacDiscreteLearner.create(device, shape);
-  const { nets, row4, obs4, actions4 } = shape;
-
-  const used = new Uint8Array(4 * nets.params4);
-  const params = new Float32Array(used.length);
-  for (const { layers, head } of [nets.policy, ...nets.critics, ...nets.targets]) {
-    for (const layer of head.embedding ? layers : [...layers, ...head.blocks]) markLayer(used, layer);
-    if (!head.embedding) continue;
-    const { at, dims, features: count } = head.embedding;
-    for (let f = 0; f < count; f++) {
-      const row = 4 * at + f * head.blocks[0].k;
-      used.fill(1, row, row + dims);
-    }
-  }
-  used.forEach((isUsed, i) => (params[i] = isUsed ? 0.4 * normal() : 0));
-
-  const batch = new Float32Array(BATCH * 4 * row4);
-  const rows = Array.from({ length: BATCH }, (_, row): RefRow => {
-    const obs = Array.from({ length: OBSERVATIONS }, normal);
-    const next = Array.from({ length: OBSERVATIONS }, normal);
-    // some actions come more than once
-    const action = (row * row) % actions;
-    const [reward, discount] = [normal(), row % 5 === 2 ? 0 : Math.fround(0.9)];
-    const weight = row % 11 === 3 ? 0 : 1;
-    const at = row * 4 * row4;
-    batch.set(obs, at);
-    batch.set(next, at + 4 * obs4);
-    batch[at + 8 * obs4] = action;
-    batch.set([reward, discount, weight], at + 8 * obs4 + 4 * actions4);
-    return { obs, next, action, reward, discount, weight };
-  });
+  const { nets } = shape;
+  const { params, used } = discreteParams([nets.policy, ...nets.critics, ...nets.targets], nets.params4, normal);
+  const { batch, rows } = discreteBatch(shape, actions, normal);
 
   const logAlpha = Math.fround(-0.7);
   const state = new Float32Array(STATE_SIZE);
