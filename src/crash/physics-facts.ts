@@ -278,32 +278,32 @@ function heldJoint(model: Model, u: number): number | undefined {
   return isJoint ? joint : undefined;
 }
 
-/** The most uneven masses of bodies that act on each other: of one tree, or of a pair of geoms that may touch. */
+/** The most uneven masses of bodies that act on each other, of one tree or that may touch; what is welded is one body. */
 export function massRatio(model: Model) {
+  const { body_weldid: weld } = model;
+  const mass = new Float64Array(model.nbody);
+  for (let b = 1; b < model.nbody; b++) mass[weld[b]] += model.body_mass[b];
   let [heavy, light] = [-1, -1];
-  const ratioOf = (a: number, b: number) => model.body_mass[a] / model.body_mass[b];
+  const ratioOf = (a: number, b: number) => mass[a] / mass[b];
   const offer = (a: number, b: number) => {
-    const [more, less] = model.body_mass[a] >= model.body_mass[b] ? [a, b] : [b, a];
-    if (!(model.body_mass[less] > 0)) return;
+    const [more, less] = mass[a] >= mass[b] ? [a, b] : [b, a];
+    if (!(mass[less] > 0)) return;
     if (heavy < 0 || ratioOf(more, less) > ratioOf(heavy, light)) [heavy, light] = [more, less];
   };
-  const moves = (b: number) => model.body_weldid[b] !== 0 && model.body_mass[b] > 0;
+  const moves = (b: number) => b !== 0 && mass[b] > 0;
   const ends = new Map<number, { most: number; least: number }>();
   for (let b = 1; b < model.nbody; b++) {
-    if (!moves(b)) continue;
+    if (weld[b] !== b || !moves(b)) continue;
     const tree = model.body_rootid[b];
     const { most, least } = ends.get(tree) ?? { most: b, least: b };
-    ends.set(tree, {
-      most: model.body_mass[b] > model.body_mass[most] ? b : most,
-      least: model.body_mass[b] < model.body_mass[least] ? b : least,
-    });
+    ends.set(tree, { most: mass[b] > mass[most] ? b : most, least: mass[b] < mass[least] ? b : least });
   }
   for (const { most, least } of ends.values()) offer(most, least);
   for (const { geom1, geom2 } of geomPairs(model)) {
-    const bodies = [geom1, geom2].map((g) => model.geom_bodyid[g]);
+    const bodies = [geom1, geom2].map((g) => weld[model.geom_bodyid[g]]);
     if (bodies.every(moves)) offer(bodies[0], bodies[1]);
   }
-  const [most, least] = [model.body_mass[heavy] ?? 1, model.body_mass[light] ?? 1];
+  const [most, least] = [mass[heavy] ?? 1, mass[light] ?? 1];
   return {
     ratio: most / least,
     most,

@@ -227,6 +227,12 @@ describe("good models", () => {
     expect(findings.map(({ name }) => name)).not.toContain("unstable-feedback");
   });
 
+  test("a feather that is welded to an anvil is a part of it", async () => {
+    const { findings } = await check(`<worldbody><body name="anvil"><freejoint/><geom size="0.1" mass="10"/>
+      <body name="feather" pos="0 0 .1"><inertial pos="0 0 0" mass="1e-6" diaginertia="1e-12 1e-12 1e-12"/></body></body></worldbody>`);
+    expect(findings).toEqual([]);
+  });
+
   test("an actuator whose group is disabled pushes nothing", async () => {
     const actuator = '<general joint="hinge" group="3" biastype="affine" biasprm="0 0 3"/>';
     const { findings } = await check(`<option actuatorgroupdisable="3"/>${rod("", actuator)}`);
