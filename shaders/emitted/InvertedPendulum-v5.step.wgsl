@@ -46,19 +46,19 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   var v254_M_0: f32;
   var v390_alpha: f32;
   var v391_done: bool;
-  var v393_last_decrement: f32;
-  var v395_x_0: f32;
-  var v396_search_0: f32;
-  var v397_x_1: f32;
-  var v398_search_1: f32;
-  var v399_gauss_grad_0: f32;
-  var v400_gauss_grad_1: f32;
-  var v415_deriv0: f32;
-  var v416_deriv1: f32;
-  var v419_low: f32;
-  var v420_high: f32;
-  var v423_qacc_0: f32;
-  var v424_qacc_1: f32;
+  var v394_last_decrement: f32;
+  var v396_x_0: f32;
+  var v397_search_0: f32;
+  var v398_x_1: f32;
+  var v399_search_1: f32;
+  var v400_gauss_grad_0: f32;
+  var v401_gauss_grad_1: f32;
+  var v416_deriv0: f32;
+  var v417_deriv1: f32;
+  var v420_low: f32;
+  var v421_high: f32;
+  var v424_qacc_0: f32;
+  var v425_qacc_1: f32;
   var a13_random: array<u32, 4>;
   var a14_random: array<u32, 4>;
 
@@ -216,13 +216,13 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
 
       // solver
       let t_414 = max(U.tolerance, 1e-10);
-      v393_last_decrement = 1e+30;
+      v394_last_decrement = 1e+30;
       let t_415 = v16_qacc_warmstart_0;
       let search_0 = t_415 - qacc_smooth_0_339;
-      v396_search_0 = search_0;
+      v397_search_0 = search_0;
       let t_417 = v17_qacc_warmstart_1;
       let search_1 = t_417 - qacc_smooth_1;
-      v398_search_1 = search_1;
+      v399_search_1 = search_1;
       let t_420 = t_380 + (qacc_smooth_0_339 * t_354);
       let t_423 = min(t_420, 0.0);
       let t_433 = min((t_420 + (t_354 * search_0)), 0.0);
@@ -238,24 +238,24 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
       let t_478 = ((((t_433 * (t_378 * t_433)) * 0.5) + ((t_456 * (t_410 * t_456)) * 0.5)) + (((search_0 * Mv_0) + (search_1 * Mv_1)) * 0.5)) <= cost_smooth_453;
       let alpha_481 = select(0.0, 1.0, (t_478 & (!done_465)));
       v390_alpha = alpha_481;
-      v395_x_0 = qacc_smooth_0_339 + (search_0 * alpha_481);
-      v399_gauss_grad_0 = Mv_0 * alpha_481;
-      v397_x_1 = qacc_smooth_1 + (search_1 * alpha_481);
-      v400_gauss_grad_1 = Mv_1 * alpha_481;
+      v396_x_0 = qacc_smooth_0_339 + (search_0 * alpha_481);
+      v400_gauss_grad_0 = Mv_0 * alpha_481;
+      v398_x_1 = qacc_smooth_1 + (search_1 * alpha_481);
+      v401_gauss_grad_1 = Mv_1 * alpha_481;
       for (var i_489 = 0; i_489 < 100 + U.zero; i_489++) {
         let t_490 = v391_done;
         if (t_490) { break; }
         if (!(t_490)) {
           let H_0 = v254_M_0;
-          let grad_0 = v399_gauss_grad_0;
-          let grad_1 = v400_gauss_grad_1;
-          let t_496 = v395_x_0;
+          let grad_0 = v400_gauss_grad_0;
+          let grad_1 = v401_gauss_grad_1;
+          let t_496 = v396_x_0;
           let t_498 = t_380 + (t_354 * t_496);
           let t_501 = t_498 < 0.0;
           let t_503 = t_378 * min(t_498, 0.0);
           let t_509 = t_501 & t_355;
           let grad_0_512 = grad_0 + (t_354 * t_503);
-          let t_516 = v397_x_1;
+          let t_516 = v398_x_1;
           let t_518 = t_412 + (t_386 * t_516);
           let t_521 = t_518 < 0.0;
           let t_523 = t_410 * min(t_518, 0.0);
@@ -264,9 +264,9 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let Hdiaginv_1 = 1.0 / (M_2 + (select(0.0, t_410, t_521) * (t_386 * t_386)));
           let H_1 = M_1 * Hdiaginv_1;
           let search_0_546 = (1.0 / ((H_0 + (select(0.0, t_378, t_501) * (t_354 * t_354))) - (M_1 * H_1))) * ((grad_1_532 * H_1) - grad_0_512);
-          v396_search_0 = search_0_546;
+          v397_search_0 = search_0_546;
           let search_1_550 = (-(grad_1_532 * Hdiaginv_1)) - (H_1 * search_0_546);
-          v398_search_1 = search_1_550;
+          v399_search_1 = search_1_550;
           let dot_553 = (grad_0_512 * search_0_546) + (grad_1_532 * search_1_550);
           let Mv_1_557 = (M_2 * search_1_550) + (M_1 * search_0_546);
           let Mv_0_559 = (H_0 * search_0_546) + (M_1 * search_1_550);
@@ -281,46 +281,46 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let t_590 = t_589 < 0.0;
           let t_598 = t_590 & t_387;
           let deriv0_601 = ((dot_553 + dot_562) - (t_564 * (t_503 - (t_378 * min(t_565, 0.0))))) - (t_588 * (t_523 - (t_410 * min(t_589, 0.0))));
-          v415_deriv0 = deriv0_601;
-          v416_deriv1 = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_590) * (t_588 * t_588));
+          v416_deriv0 = deriv0_601;
+          v417_deriv1 = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_590) * (t_588 * t_588));
           let last_decrement_615 = -(dot_553 * 0.030996235);
           let t_616 = !(((t_509 & (!t_574)) | ((!t_509) & t_574)) | ((t_529 & (!t_598)) | ((!t_529) & t_598)));
-          let t_619 = v393_last_decrement;
-          v393_last_decrement = last_decrement_615;
+          let t_619 = v394_last_decrement;
+          v394_last_decrement = last_decrement_615;
           let done_630 = (t_616 | (last_decrement_615 <= t_414)) | (((last_decrement_615 <= noise_466) & (last_decrement_615 >= (t_619 * 0.5))) | (!((bitcast<u32>(dot_553) & 2139095040u) != 2139095040u)));
           let t_631 = t_616 | done_630;
           let t_633 = abs(dot_553) * 0.0001;
-          v419_low = 0.0;
-          v420_high = 1e+30;
+          v420_low = 0.0;
+          v421_high = 1e+30;
           for (var i_635 = 0; i_635 < 50 + U.zero; i_635++) {
-            let t_636 = v415_deriv0;
+            let t_636 = v416_deriv0;
             if (t_631 | (abs(t_636) <= t_633)) { break; }
             if (!(t_631 | (abs(t_636) <= t_633))) {
               let t_640 = v390_alpha;
               let t_641 = t_636 < 0.0;
-              let t_642 = v419_low;
+              let t_642 = v420_low;
               let low_643 = select(t_642, t_640, t_641);
-              v419_low = low_643;
-              let t_644 = v420_high;
+              v420_low = low_643;
+              let t_644 = v421_high;
               let high_645 = select(t_640, t_644, t_641);
-              v420_high = high_645;
-              let t_646 = v416_deriv1;
+              v421_high = high_645;
+              let t_646 = v417_deriv1;
               let t_649 = t_640 - (t_636 / max(t_646, 1e-30));
               let alpha_659 = select(select(((low_643 + 1.0) * 2.0), ((low_643 + high_645) * 0.5), (high_645 < 1e+29)), t_649, ((t_649 > low_643) & (t_649 < high_645)));
               v390_alpha = alpha_659;
-              let t_662 = v395_x_0;
+              let t_662 = v396_x_0;
               let t_664 = t_380 + (t_354 * t_662);
-              let t_665 = v396_search_0;
+              let t_665 = v397_search_0;
               let t_666 = t_354 * t_665;
               let t_677 = t_664 + (alpha_659 * t_666);
-              let t_700 = v397_x_1;
+              let t_700 = v398_x_1;
               let t_702 = t_412 + (t_386 * t_700);
-              let t_703 = v398_search_1;
+              let t_703 = v399_search_1;
               let t_704 = t_386 * t_703;
               let t_715 = t_702 + (alpha_659 * t_704);
               let deriv0_727 = ((dot_553 + (dot_562 * alpha_659)) - (t_666 * ((t_378 * min(t_664, 0.0)) - (t_378 * min(t_677, 0.0))))) - (t_704 * ((t_410 * min(t_702, 0.0)) - (t_410 * min(t_715, 0.0))));
-              v415_deriv0 = deriv0_727;
-              v416_deriv1 = (dot_562 + (select(0.0, t_378, (t_677 < 0.0)) * (t_666 * t_666))) + (select(0.0, t_410, (t_715 < 0.0)) * (t_704 * t_704));
+              v416_deriv0 = deriv0_727;
+              v417_deriv1 = (dot_562 + (select(0.0, t_378, (t_677 < 0.0)) * (t_666 * t_666))) + (select(0.0, t_410, (t_715 < 0.0)) * (t_704 * t_704));
             }
           }
           let t_739 = dot_553 >= 0.0;
@@ -328,16 +328,16 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let alpha_741 = select(t_740, 0.0, t_739);
           v390_alpha = alpha_741;
           v391_done = done_630 | t_739;
-          v395_x_0 = t_496 + (search_0_546 * alpha_741);
-          v399_gauss_grad_0 = grad_0 + (Mv_0_559 * alpha_741);
-          v397_x_1 = t_516 + (search_1_550 * alpha_741);
-          v400_gauss_grad_1 = grad_1 + (Mv_1_557 * alpha_741);
+          v396_x_0 = t_496 + (search_0_546 * alpha_741);
+          v400_gauss_grad_0 = grad_0 + (Mv_0_559 * alpha_741);
+          v398_x_1 = t_516 + (search_1_550 * alpha_741);
+          v401_gauss_grad_1 = grad_1 + (Mv_1_557 * alpha_741);
         }
       }
-      let qacc_0 = v395_x_0;
-      v423_qacc_0 = qacc_0;
-      let qacc_1 = v397_x_1;
-      v424_qacc_1 = qacc_1;
+      let qacc_0 = v396_x_0;
+      v424_qacc_0 = qacc_0;
+      let qacc_1 = v398_x_1;
+      v425_qacc_1 = qacc_1;
       let t_757 = i_84 == 3;
 
       // integrate
@@ -382,8 +382,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let t_817 = v15_qvel_1;
   let t_818 = bitcast<u32>(t_817);
   let status_824 = status_812 | select(0u, 2u, (!(((t_814 & 2147483647u) <= 1343554297u) & ((t_818 & 2147483647u) <= 1343554297u))));
-  let t_825 = v423_qacc_0;
-  let t_829 = v424_qacc_1;
+  let t_825 = v424_qacc_0;
+  let t_829 = v425_qacc_1;
   let t_835 = select(0u, 4u, (!(((bitcast<u32>(t_825) & 2147483647u) <= 1343554297u) & ((bitcast<u32>(t_829) & 2147483647u) <= 1343554297u))));
   let length_838 = select((t_19.x + 1u), t_19.x, t_53);
   v1_length = length_838;
