@@ -310,6 +310,7 @@ export class BodySpace implements SolverSpace {
     });
     if (anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), (slot) => contacts.isCoupled(slot));
     solveCoupled({
+      fewFollow: m.opt.iterations < FEW_ITERATIONS,
       each(body) {
         rows.forEach(body);
         if (anyCoupled) coupled.each(body);

@@ -32,8 +32,9 @@ import type { Field } from "../view.ts";
 const INNER_ITERATIONS = 60;
 const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
 /**
- * Turns in which float32 goes on to all that it resolves. The few contacts of a robot with itself are solved in fewer, and
- * Newton's first step may then be taken for exact; a heap takes many, and has further iterations to correct it.
+ * Turns in which float32 goes on to all that it resolves: all of them where few iterations follow. The few contacts of a robot
+ * with itself are solved in fewer, and Newton's first step may then be taken for exact; a heap takes many, and has further
+ * iterations to correct it.
  */
 const THOROUGH = { turns: 12, tolerance: 1e-13 };
 const TINY = 1e-30;
@@ -191,6 +192,8 @@ export function coupledRow(
 
 /** The system that the inner iteration solves. */
 interface CoupledSystem {
+  /** Whether few iterations follow that could correct what a search direction is off by. */
+  readonly fewFollow: boolean;
   each(body: (coupling: Coupling) => void): void;
   /** Sets the couplings' part of the right-hand side to zero. */
   clear(): void;
@@ -206,7 +209,7 @@ interface CoupledSystem {
  * Each iteration solves the trees once, and a last one gives search = -A⁻¹ (grad + Cᵀ L y). The first iteration, which
  * has no direction yet, computes the right-hand side by the same passes, so that each is emitted once.
  */
-export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
+export function solveCoupled({ fewFollow, each, clear, solve }: CoupledSystem): void {
   const { exact } = current();
   const rr = variable("rr", 0);
   const beta = variable("beta", 0);
@@ -223,7 +226,9 @@ export function solveCoupled({ each, clear, solve }: CoupledSystem): void {
       const first = eq(k, 0);
       const tolerance = exact
         ? INNER_TOLERANCE.exact
-        : select(lt(k, THOROUGH.turns), THOROUGH.tolerance, INNER_TOLERANCE.float32);
+        : fewFollow
+          ? THOROUGH.tolerance
+          : select(lt(k, THOROUGH.turns), THOROUGH.tolerance, INNER_TOLERANCE.float32);
       const later = not(first);
       clear();
       when(later, () =>
