@@ -92,7 +92,7 @@ const dialectOf = (places: Places): Dialect => ({
   loop(i, start, bound, kind) {
     // drivers simplify loops that test first in fewer rounds
     if (kind === "light") return { head: [`for (var ${i} = ${start}; ${i} < ${bound}; ${i}++) {`], tail: ["}"] };
-    // a SIMD driver runs a body whose exit test comes first once more with no lane active: this one is tested at its end
+    // software drivers run a loop that tests first once more than needed, with all lanes masked off; testing at the end avoids that
     return {
       head: [kind === "nonempty" ? "{" : `if (${start} < ${bound}) {`, `var ${i} = ${start};`, "loop {"],
       tail: [`continuing { ${i}++; break if ${i} >= ${bound}; }`, "}", "}"],
@@ -140,7 +140,7 @@ export interface WgslForm {
   readonly workgroupSize: number;
   /** Private arrays that are indexed at run time as one array, or each its own. Default: each its own. */
   readonly privateArrays?: "separate" | "merged";
-  /** Tables that lanes index apart as storage, or every table that fits as a uniform. Default: as uniforms. */
+  /** Tables whose index differs between lanes as storage, or every table that fits as a uniform. Default: as uniforms. */
   readonly tablesApart?: "uniform" | "storage";
   /** Values that may live at once, by the order of the text: others lie in private memory for their time. Default: any number. */
   readonly mostLive?: number;
@@ -177,8 +177,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     while (values.length % 4 !== 0) values.push(0);
     return values;
   };
-  const f = tableData("f32");
-  const i = tableData("i32");
+  const floatTable = tableData("f32");
+  const intTable = tableData("i32");
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
@@ -188,10 +188,10 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     const isApart = tablesApart === "storage" && [...indexed.lanesApart].some((table) => table.type === type);
     return words <= UNIFORM_WORDS && !isApart ? "uniform" : "read";
   };
-  const access = { f32: accessOf("f32", f.length), i32: accessOf("i32", i.length) } as const;
-  if (f.length) buffers.push({ name: TABLES.f32, access: access.f32 });
-  if (i.length) buffers.push({ name: TABLES.i32, access: access.i32 });
-  const words: Record<string, number> = { [TABLES.f32]: f.length, [TABLES.i32]: i.length };
+  const access = { f32: accessOf("f32", floatTable.length), i32: accessOf("i32", intTable.length) } as const;
+  if (floatTable.length) buffers.push({ name: TABLES.f32, access: access.f32 });
+  if (intTable.length) buffers.push({ name: TABLES.i32, access: access.i32 });
+  const words: Record<string, number> = { [TABLES.f32]: floatTable.length, [TABLES.i32]: intTable.length };
   const params = [
     { name: "num_worlds", type: "i32" as const, slot: 0 },
     { name: "zero", type: "i32" as const, slot: 1 },
@@ -240,8 +240,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     form: { unroll: trace.unroll, workgroupSize, privateArrays, tablesApart, ...(mostLive ? { mostLive } : {}) },
     params,
     tables: {
-      ...(f.length ? { f32: new Float32Array(f) } : {}),
-      ...(i.length ? { i32: new Int32Array(i) } : {}),
+      ...(floatTable.length ? { f32: new Float32Array(floatTable) } : {}),
+      ...(intTable.length ? { i32: new Int32Array(intTable) } : {}),
     },
   };
 }

@@ -1,4 +1,4 @@
-// every stage of the pipeline alone, on every model: from what MuJoCo's stage reads it makes what MuJoCo's writes.
+// every stage of the pipeline alone, on every model: given the inputs that MuJoCo's stage read, ours makes the outputs that it wrote.
 // compareStage (support/oracle-suite.ts) runs a stage on states of fixture.ts, as stage-table.ts says, to the bounds of tolerances.ts
 import { afterAll, describe, expect, test } from "vitest";
 import { mjtIntegrator } from "../../src/model/enums.ts";
@@ -17,13 +17,13 @@ const pair = (geoms: readonly number[]) => geoms.join("-");
 
 /** Contacts in MuJoCo's order; those that rounding makes or loses at the margin are left out on both sides. */
 const collision: StageChecks = {
-  check(result, truth, f, precision, label) {
+  check(result, truth, fixture, precision, label) {
     const slack = boundOf("margin", precision);
     const bound = boundOf("collision", precision);
-    const ours = ourContacts(f.model, result).filter((c) =>
+    const ours = ourContacts(fixture.model, result).filter((c) =>
       isCertain(c.at("dist", 1)[0], c.pair.margin + c.pair.gap, slack),
     );
-    const theirs = theirContacts(truth).filter((c) => isCertain(c.dist, reachOf(f.model, c.geom), slack));
+    const theirs = theirContacts(truth).filter((c) => isCertain(c.dist, reachOf(fixture.model, c.geom), slack));
 
     expect(
       ours.map((c) => pair([c.pair.geom1, c.pair.geom2])),
@@ -36,17 +36,17 @@ const collision: StageChecks = {
       expect(difference(c.at("frame", 9), theirs[i].frame), `${at}, frame`).toBeLessThanOrEqual(bound);
     });
 
-    // those within the gap count too
-    const doubtful = truth.contacts.some((c) => !isCertain(c.dist, reachOf(f.model, c.geom), slack));
+    // ncon counts contacts within the gap too: it is compared where none is near the limit of detection
+    const doubtful = truth.contacts.some((c) => !isCertain(c.dist, reachOf(fixture.model, c.geom), slack));
     if (!doubtful && precision === "f64") expect(result.ncon[0], `${label}: ncon`).toBe(truth.fields.ncon[0]);
   },
 };
 
 /** Rows in MuJoCo's order: equalities, friction loss, limits, contacts with their cones written out. */
 const constraints: StageChecks = {
-  check(result, truth, f, precision, label) {
+  check(result, truth, fixture, precision, label) {
     const slack = boundOf("margin", precision);
-    const ours = ourRows(f.model, result, slack).filter((r) => r.certain);
+    const ours = ourRows(fixture.model, result, slack).filter((r) => r.certain);
     const theirs = theirRows(truth, slack).filter((r) => r.certain);
     expect(
       ours.map((r) => r.name),
@@ -80,13 +80,13 @@ const CHECKS: Partial<Record<StageName, StageChecks>> = {
   },
 };
 
-describe.each(oracleCases().map((c) => [c.name, c] as const))("stages of %s equal MuJoCo", (_, c) => {
+describe.each(oracleCases().map((one) => [one.name, one] as const))("stages of %s equal MuJoCo", (_, oracleCase) => {
   let made: ReturnType<typeof fixtureOf> | undefined;
   afterAll(() => (made = undefined));
 
   test.for(STAGE_NAMES)("%s", async (name, context) => {
-    const f = await (made ??= fixtureOf(c));
-    if (typeof f === "string") return context.skip(f);
-    await compareStage(f, name, CHECKS[name]);
+    const fixture = await (made ??= fixtureOf(oracleCase));
+    if (typeof fixture === "string") return context.skip(fixture);
+    await compareStage(fixture, name, CHECKS[name]);
   });
 });

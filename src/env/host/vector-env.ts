@@ -74,7 +74,7 @@ export class VectorEnv implements AsyncDisposable {
     settings: Settings<object>,
     params: TaskParams,
     monitor: DriftMonitor | undefined,
-    again: (changes: object) => Promise<VectorEnv>,
+    recreate: (changes: object) => Promise<VectorEnv>,
   ) {
     const { vec } = settings;
     this.spec = spec;
@@ -110,7 +110,7 @@ export class VectorEnv implements AsyncDisposable {
     const stepper = (this.#stepper = new Stepper({ ...shared, spec }));
     const collect = () => stepper.read();
     const close = () => this.close();
-    this.#travel = new TimeTravel({ ...shared, worldIds, mutex, kept, params, collect, close, again });
+    this.#travel = new TimeTravel({ ...shared, worldIds, mutex, kept, params, collect, close, again: recreate });
   }
 
   /** Results of the last call that read them; see `StepResult`. */
@@ -183,8 +183,8 @@ export class VectorEnv implements AsyncDisposable {
   ): Promise<StepResult | undefined> {
     return this.#mutex.exclusive("step", async () => {
       this.#stepper.assertSteppable();
-      const isThere = actions !== undefined && actions === (this.gpu ?? this.wasm)?.actions;
-      if (!isThere) {
+      const isOnDevice = actions !== undefined && actions === (this.gpu ?? this.wasm)?.actions;
+      if (!isOnDevice) {
         this.#exchange.takeActions(actions as HostValues);
         await this.#exchange.sendActions();
       }
@@ -198,7 +198,8 @@ export class VectorEnv implements AsyncDisposable {
    * Control steps in one submission, for policies that run on the GPU: `encode` is called at once, must not await, and
    * encodes into one compute pass. Its second argument encodes a control step of all worlds, which reads `gpu.actions`
    * and writes `gpu.observations` and the others; the caller's dispatches go before, between and after. Results stay on
-   * the GPU until `read()`. Bits are those of as many calls of `step`. Of several steps to check the monitor checks the last.
+   * the GPU until `read()`. Bits are those of as many calls of `step`. If several of these steps are due for the drift
+   * monitor, only the last is compared.
    * @throws CorralError needs-gpu, closed, call-in-flight, needs-reset, snapshot-failed, what `encode` throws
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {

@@ -39,25 +39,28 @@ export interface Line {
 
 /** Second derivatives below this are rounding. */
 const TINY = 1e-30;
+/** The upper end of a bracket that has none yet. */
+const UNBOUNDED = 1e30;
 const newtonPoint = (a: Scalar, deriv0: Scalar, deriv1: Scalar) => sub(a, div(deriv0, max(deriv1, TINY)));
 
 /** Newton's method within brackets, until |deriv0| is at most `gtol`; returns at once if `isDone`. */
 export function safeguardedNewton(line: Line, iterations: number, gtol: Scalar, isDone: Bool): void {
   const { deriv0, deriv1, alpha } = line;
   const low = variable("low", 0);
-  const high = variable("high", 1e30);
+  const high = variable("high", UNBOUNDED);
   loop(
     Math.max(1, iterations),
     () => {
       breakIf(or(isDone, le(abs(deriv0.get()), gtol)));
       const a = alpha.get();
-      const short = lt(deriv0.get(), 0);
-      low.set(select(short, a, low.get()));
-      high.set(select(short, high.get(), a));
+      const isBefore = lt(deriv0.get(), 0);
+      low.set(select(isBefore, a, low.get()));
+      high.set(select(isBefore, high.get(), a));
       const next = newtonPoint(a, deriv0.get(), deriv1.get());
       const inside = and(gt(next, low.get()), lt(next, high.get()));
-      const middle = select(lt(high.get(), 1e29), mul(0.5, add(low.get(), high.get())), mul(2, add(low.get(), 1)));
-      alpha.set(select(inside, next, middle));
+      // the middle of the bracket, or twice as far while it has no upper end
+      const fallback = select(lt(high.get(), 1e29), mul(0.5, add(low.get(), high.get())), mul(2, add(low.get(), 1)));
+      alpha.set(select(inside, next, fallback));
       line.evaluate(alpha.get());
     },
     { label: "linesearch" },
@@ -108,6 +111,7 @@ const PHASE = { side: 0, bracket: 1, middle: 2, newton1: 3, newton2: 4 } as cons
 export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDone: Bool): void {
   const { deriv0, deriv1, cost, alpha } = line;
   const here = () => [alpha.get(), deriv0.get(), deriv1.get(), cost.get()];
+  // PrimalSearch's p1 and p2 are the bracket's ends, next1 and next2 a Newton step from each, mid its middle
   const p1 = new Point("p1", here());
   const p2 = new Point("p2", [0, line.start, 1, 0]);
   const next1 = new Point("next1", here());
@@ -126,7 +130,7 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
   };
 
   const phase = variable("ls_phase", PHASE.side, "i32");
-  const pending2 = flag("ls_pending", false);
+  const movedP2 = flag("ls_pending", false);
   const is = (name: keyof typeof PHASE): Bool => eq(phase.get(), PHASE[name]);
 
   loop(
@@ -141,10 +145,10 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
       finish(and(is("middle"), spent), select(first, p1.alpha, select(second, p2.alpha, 0)));
       breakIf(found.get());
 
-      const aside = and(is("side"), select2(forward, le(p1.deriv0, neg(gtol)), ge(p1.deriv0, gtol)));
-      p2.take(p1, aside);
-      next2.take(p1, and(is("side"), not(aside)));
-      phase.set(select(and(is("side"), not(aside)), PHASE.bracket, phase.get(), "i32"));
+      const goesOn = and(is("side"), select2(forward, le(p1.deriv0, neg(gtol)), ge(p1.deriv0, gtol)));
+      p2.take(p1, goesOn);
+      next2.take(p1, and(is("side"), not(goesOn)));
+      phase.set(select(and(is("side"), not(goesOn)), PHASE.bracket, phase.get(), "i32"));
 
       const target = select(is("middle"), mul(0.5, add(p1.alpha, p2.alpha)), select(is("newton2"), p2.next, p1.next));
       alpha.set(target);
@@ -158,7 +162,7 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
       });
       when(or(eq(was, PHASE.bracket), eq(was, PHASE.newton1)), () => {
         next1.take(here());
-        phase.set(select(and(eq(was, PHASE.newton1), pending2.get()), PHASE.newton2, PHASE.middle, "i32"));
+        phase.set(select(and(eq(was, PHASE.newton1), movedP2.get()), PHASE.newton2, PHASE.middle, "i32"));
       });
       when(eq(was, PHASE.newton2), () => {
         next2.take(here());
@@ -190,7 +194,7 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
         });
         // nothing nearer: as exact as numbers are
         finish(and(not(updates[0]), not(updates[1])), mid.alpha);
-        pending2.set(updates[1]);
+        movedP2.set(updates[1]);
         phase.set(select(updates[0], PHASE.newton1, PHASE.newton2, "i32"));
       });
     },

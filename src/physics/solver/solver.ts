@@ -61,6 +61,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const noiseShare = mul(noiseFactor, scale);
   const tolerance = current().exact ? m.tolerance : max(m.tolerance, FLOAT32_TOLERANCE);
   const efc = new ContactEfc(m, contacts);
+  // an island is what active constraints couple: `trees` judges each by its own inertia, `lines` searches along each by itself
   const byIsland = judgesIslands(m, contacts);
   const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
   const lines = searchesIslands(m) ? new IslandLines(m, rows, contacts) : undefined;
@@ -86,10 +87,11 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   ]);
 
   const iterations = Math.max(1, m.opt.iterations);
-  space.iterate({ iterations, done, converged, start: warmstart, finish: constraintForce }, (inNewton, iteration) => {
+  space.iterate({ iterations, done, converged, start: warmstart, finish: constraintForce }, (inLoop, iteration) => {
     // grad = Ma - qfrc_smooth - Jᵀ efc_force, H = M + Jᵀ efc_D J
     space.startGrad();
-    inNewton(() => {
+    // a space may take this body once more before and after, for qacc_smooth and the implicit step: what follows is left out there
+    inLoop(() => {
       eachRow(rows, (row) => space.addRow(row, rowAt(row, 0).law));
       efc.each((c, slot) => {
         // contacts follow qacc here, not in space.move: alpha is still that of the last step
@@ -103,7 +105,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     space.setSearch();
 
     // qacc += alpha search, Ma += alpha Mv
-    inNewton(() => {
+    inLoop(() => {
       const iter = iteration();
       lineSearch();
       space.move(alpha.get());
@@ -128,6 +130,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   /** qacc at qacc_smooth or qacc_warmstart, whichever costs less; Jaref and efc_D of contacts. */
   function warmstart(): void {
     const warm = !(m.opt.disableflags & mjtDisableBit.WARMSTART);
+    // search is the way from qacc_smooth to qacc_warmstart: alpha is 0 at the one, 1 at the other
     each(m.nv, (i) => {
       qacc.set(i, d.qacc_smooth.at(i));
       search.set(i, warm ? sub(d.qacc_warmstart.at(i), d.qacc_smooth.at(i)) : 0);
@@ -146,8 +149,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     });
     efc.each((c, slot) => {
       const at = space.contact(slot);
-      const { impedance, D: given } = contacts.stiffness(slot);
-      const D = contacts.anyStiff ? efc.resolve(c, slot, given, at.diagA()) : given;
+      const { impedance, D: nominal } = contacts.stiffness(slot);
+      const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, at.diagA()) : nominal;
       const aref = contacts.aref(slot, impedance, efc.inMovable(c, at.times("qvel")), D);
       const Jaref = efc.inMovable(c, at.times("qacc")).map((x, k) => sub(x, aref[k]));
       const jv = warm ? efc.inMovable(c, at.times("search")) : Jaref.map(() => 0);
@@ -203,11 +206,10 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   function searchLine(scale: Scalar): void {
     // derivatives of the quadratic that the cost is as long as no force changes
     const sums = trees ?? lines;
-    // fills what trees.descent reads, also where descent takes its place
-    const slope = sums ? sums.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
-    const descent = byIsland ? trees!.descent((dof, body) => space.restrict(dof, body)) : slope;
-    const slopeAtZero = descent;
-    // forms Mv for space.move, so after descent, which may zero parts of search
+    // also sets the sums of each tree that trees.descent reads, so it runs where its total is not used
+    const totalSlope = sums ? sums.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
+    const slopeAtZero = byIsland ? trees!.descent((dof, body) => space.restrict(dof, body)) : totalSlope;
+    // forms Mv for space.move, so after trees.descent, which may zero parts of search
     const gaussCurvature = space.searchMv();
     const deriv0 = variable("deriv0");
     const deriv1 = variable("deriv1");
@@ -257,24 +259,24 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       alpha.set(div(neg(slopeAtZero), max(deriv1.get(), 1e-30)));
     }
     evaluate(alpha.get(), newton);
-    const decrement = mul(mul(0.5, scale), mul(neg(slopeAtZero), alpha.get()));
+    const decrementOf = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
+    const decrement = decrementOf(slopeAtZero);
     const isFullStep = newton && !space.isInexact ? not(stateChanged.get()) : false;
-    const scaled = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
-    const settles = byIsland ? trees!.settle(scaled, tolerance, noiseShare) : le(decrement, tolerance);
-    done.set(or(or(isFullStep, settles), or(stalls(decrement), not(isFinite32(slopeAtZero)))));
+    const isConverged = byIsland ? trees!.settle(decrementOf, tolerance, noiseShare) : le(decrement, tolerance);
+    done.set(or(or(isFullStep, isConverged), or(stalls(decrement), not(isFinite32(slopeAtZero)))));
     // judged at the first guess only: a later point may have the start's active set and still be far from the minimum
-    const settled = or(not(stateChanged.get()), done.get());
+    const takesFirstGuess = or(not(stateChanged.get()), done.get());
     const line = { start: slopeAtZero, evaluate: (a: Scalar) => evaluate(a, false), cost, deriv0, deriv1, alpha };
     const least = mul(slopeReduction(m), abs(slopeAtZero));
     if (truncated) {
       // MuJoCo's gtol: tolerance * ls_tolerance * |search| / scale
       const length = sqrt(dotFields(search, search, lines?.dof));
       const gtol = mul(mul(m.tolerance, m.ls_tolerance), mul(length, div(1, scale)));
-      primalSearch(line, m.opt.ls_iterations, current().exact ? gtol : max(gtol, least), settled);
+      primalSearch(line, m.opt.ls_iterations, current().exact ? gtol : max(gtol, least), takesFirstGuess);
       const isStuck = and(not(done.get()), eq(alpha.get(), 0));
       stuck.set(or(stuck.get(), isStuck));
       done.set(or(done.get(), isStuck));
-    } else safeguardedNewton(line, m.opt.ls_iterations, least, settled);
+    } else safeguardedNewton(line, m.opt.ls_iterations, least, takesFirstGuess);
     // an ascent direction can only be rounding: stay
     const ascent = ge(slopeAtZero, 0);
     alpha.set(select(ascent, 0, alpha.get()));

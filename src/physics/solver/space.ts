@@ -38,7 +38,7 @@ export interface ProductsOf {
  * Emits its argument for Newton's iterations only: body space runs the same loop body for qacc_smooth before them, and for
  * the implicit step after (TURN in body-space.ts).
  */
-export type InNewton = (body: () => void) => void;
+export type InLoop = (body: () => void) => void;
 
 /**
  * The Gauss cost 1/2 (qacc - qacc_smooth)ᵀ M (qacc - qacc_smooth), and what constraints add to its gradient and Hessian.
@@ -49,7 +49,7 @@ export interface SolverSpace {
   readonly search: Field;
   /** Whether H⁻¹ grad beside stiff constraints is inexact, by iterations of its own or by rounding, so that one step need not be exact. */
   readonly isInexact: boolean;
-  iterate(frame: Frame, body: (inNewton: InNewton, iteration: () => Int) => void): void;
+  iterate(frame: Frame, body: (inLoop: InLoop, iteration: () => Int) => void): void;
   /** Call once qacc = qacc_smooth and `search` are set: Ma - qfrc_smooth starts at 0. */
   startAtSmooth(): void;
   contact(slot: Int): ContactAt;

@@ -10,11 +10,11 @@ import { SUM_PARTS } from "../device/arenas.ts";
 import { adamUniforms } from "../device/uniforms.ts";
 
 /** Tells the learner the numbers that stay the same for the whole run. */
-export function setUniforms(learner: Learner, c: PpoConfig, seed: number | bigint): void {
+export function setUniforms(learner: Learner, config: PpoConfig, seed: number | bigint): void {
   const { samples, nets, obs4, k4, total4, chunkRows, env, units, cells } = learner.shape;
   learner.uniforms.set({
     worlds: env.numEnvs,
-    steps: c.rolloutSteps,
+    steps: config.rolloutSteps,
     samples,
     seed: [...seedKey(seed)],
     units,
@@ -28,18 +28,19 @@ export function setUniforms(learner: Learner, c: PpoConfig, seed: number | bigin
     log_std_count: nets.logStd.count,
     obs4,
     k4,
-    gamma: c.gamma,
-    lambda: c.gaeLambda,
-    clip: c.clip,
-    clip_value: c.valueClip,
-    entropy_coef: c.entropyCoef,
-    value_coef: c.valueCoef,
-    target_kl: c.targetKl,
-    log_std_min: c.minLogStd,
-    log_std_max: c.maxLogStd,
-    clip_reward: c.clipRewards,
-    clip_obs: c.normalizeObservations ? c.clipObservations : Infinity,
-    ...adamUniforms(c),
+    gamma: config.gamma,
+    lambda: config.gaeLambda,
+    clip: config.clip,
+    clip_value: config.valueClip,
+    entropy_coef: config.entropyCoef,
+    value_coef: config.valueCoef,
+    target_kl: config.targetKl,
+    log_std_min: config.minLogStd,
+    log_std_max: config.maxLogStd,
+    clip_reward: config.clipRewards,
+    clip_obs: config.normalizeObservations ? config.clipObservations : Infinity,
+    ...adamUniforms(config),
+    // bounds of the learning rate that follows the KL divergence
     adaptive_min: 1e-5,
     adaptive_max: 1e-2,
   });
@@ -53,13 +54,13 @@ export function* minibatchesOf(
   iteration: number,
 ): Generator<Minibatch> {
   const adapts = config.schedule === "adaptive";
-  const always =
+  const commonFlags =
     (adapts ? Flag.adaptRate : 0) | (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
   for (let epoch = 0; epoch < config.epochs; epoch++) {
     const keys = shuffleKeys(seed, iteration, epoch);
     for (let first = 0; first < units; first += each) {
       const isFirst = epoch === 0 && first === 0;
-      const flags = always | (isFirst ? Flag.firstMinibatch : 0);
+      const flags = commonFlags | (isFirst ? Flag.firstMinibatch : 0);
       const valid = Math.min(each, units - first);
       yield { first, rows: cells ? minibatch : valid, valid, keys, flags };
     }
@@ -72,7 +73,7 @@ export interface Minibatch {
   readonly first: number;
   /** Rows of the networks. */
   readonly rows: number;
-  /** How many sequences count; the other lanes are left over. */
+  /** How many sequences are valid; the remaining lanes are padding. */
   readonly valid?: number;
   readonly keys: readonly number[];
   readonly flags: number;
