@@ -5,9 +5,14 @@ import { get, on, say } from "./dom.ts";
 const TYPES = ["video/mp4", "video/webm"] as const;
 /** Most pictures a second of a clip. */
 const RATE = 30;
+/** Milliseconds after which the encoder hands over what it has. */
+const SLICE_MS = 250;
 
-/** Has a button begin a clip, and end and save it. */
-export function makeClips(canvas: HTMLCanvasElement): void {
+/**
+ * Has a button begin a clip, and end and save it. A clip ends once a picture of it is encoded, which a slow machine may not
+ * have done when it is asked to end; asked once more it ends without.
+ */
+export function makeClips(canvas: HTMLCanvasElement, draw: () => void): void {
   const button = get<HTMLButtonElement>("clip");
   const type = "MediaRecorder" in globalThis ? TYPES.find((each) => MediaRecorder.isTypeSupported(each)) : undefined;
   if (type === undefined) {
@@ -15,25 +20,40 @@ export function makeClips(canvas: HTMLCanvasElement): void {
     return;
   }
   let recorder: MediaRecorder | undefined;
-  const end = () => {
+  let made: Blob[] = [];
+  let isEnding = false;
+  const close = () => {
     recorder = undefined;
     button.textContent = "save clip";
   };
-  on(button, "click", () => {
-    if (recorder) return recorder.stop();
-    const made: Blob[] = [];
-    recorder = new MediaRecorder(canvas.captureStream(RATE), { mimeType: type });
-    recorder.addEventListener("dataavailable", ({ data }) => made.push(data));
-    recorder.addEventListener("error", () => {
-      end();
+  const begin = () => {
+    [made, isEnding] = [[], false];
+    const begun = (recorder = new MediaRecorder(canvas.captureStream(RATE), { mimeType: type }));
+    begun.addEventListener("dataavailable", ({ data }) => {
+      if (data.size > 0) made.push(data);
+      if (isEnding && made.length > 0 && begun.state === "recording") begun.stop();
+    });
+    begun.addEventListener("error", () => {
+      close();
       say("The browser could not encode the clip; corral render writes MP4 and GIF.");
     });
-    recorder.addEventListener("stop", () => {
-      end();
-      save(new Blob(made, { type }), `corral-clip.${type.slice(type.indexOf("/") + 1)}`);
+    begun.addEventListener("stop", () => {
+      close();
+      if (made.length > 0) save(new Blob(made, { type }), `corral-clip.${type.slice(type.indexOf("/") + 1)}`);
+      else say("No picture of the clip was encoded; corral render writes MP4 and GIF.");
     });
-    recorder.start();
+    begun.start(SLICE_MS);
     button.textContent = "end clip";
+  };
+  on(button, "click", () => {
+    if (!recorder) begin();
+    else if (made.length > 0 || isEnding) recorder.stop();
+    else {
+      isEnding = true;
+      button.textContent = "ending clip";
+    }
+    // a clip of what stands still has a picture too
+    draw();
   });
 }
 

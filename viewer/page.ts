@@ -61,7 +61,7 @@ class Page implements Controlled, Pointed {
     this.#timeline = facts.timeline && new Timelines(facts.timeline, facts.steps, go);
     const element = get<HTMLCanvasElement>("canvas");
     listen(this, element);
-    makeClips(element);
+    makeClips(element, () => this.draw());
     new ResizeObserver(() => this.draw()).observe(element);
   }
 
