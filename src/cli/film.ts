@@ -1,11 +1,8 @@
 // what `corral render` draws: where everything is, picture by picture, and from where it is seen
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { countOf } from "../core/units.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine } from "../core/show.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Model } from "../model/model.ts";
 import type { View } from "../render/camera.ts";
@@ -13,15 +10,12 @@ import { readRecording, recordedModel, recordedPoses } from "../render/recording
 import { Stage, type WorldPose } from "../render/poses.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Marks, Poses, Shown } from "../render/show.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
-import { policyOfRun } from "../runs/policy.ts";
 import { poses, type Actor } from "../runs/poses.ts";
 import { isModelPath } from "../sizing/plan.ts";
 import { Looking } from "../view/looking.ts";
 import type { Subject } from "../view/session.ts";
+import { actingOf } from "./acting.ts";
 import { UsageError } from "./io.ts";
-import { taskOfTarget } from "./target.ts";
-import { idOfNamed } from "./task-file.ts";
 
 export interface FilmOptions {
   /** Control steps; the last of them is what a picture that stands still shows. */
@@ -32,6 +26,8 @@ export interface FilmOptions {
   readonly worlds: number;
   readonly seed: number;
   readonly actions: string | undefined;
+  /** The file of a policy that acts. */
+  readonly policy: string | undefined;
   /** Of the model; undefined for the free one. */
   readonly camera: string | undefined;
   readonly shown: Shown;
@@ -70,8 +66,8 @@ const isTaken = ({ moves, every }: FilmOptions, step: number, last: number): boo
 
 /** Episodes of a recording. Throws `UsageError`, what `readRecording` and `recordedModel` throw. */
 export async function recordedFilm(path: string, options: FilmOptions): Promise<Film> {
-  const { steps, worlds, actions } = options;
-  if (actions !== undefined) throw new UsageError("--actions is of what is simulated; a recording has its own.");
+  const { steps, worlds } = options;
+  assertRecorded(options, "a recording");
   const recording = readRecording(path);
   const model = await recordedModel(recording, path);
   const { episodes, frames, about } = recording;
@@ -83,18 +79,21 @@ export async function recordedFilm(path: string, options: FilmOptions): Promise<
   return staged(model, shows(), { ...options, steps: last, dt: about.control_dt }, async () => {});
 }
 
-/** A model, an environment or a run, whose policy acts. Throws `UsageError`, what `makeVec` throws. */
+/** A model or an environment, or those of a run or of a policy, which acts. Throws `UsageError`, what `makeVec` throws. */
 export async function playedFilm(target: string, options: FilmOptions): Promise<Film> {
   const { worlds, seed, moves, actions, where } = options;
+  if (actions !== undefined && actions !== "random" && actions !== "none")
+    throw new UsageError(`--actions is '${actions}': pass random or none.`);
   const steps = options.steps ?? (moves ? 100 : 0);
-  const { id, actor } = await subjectOf(target, actions);
-  const task = id === undefined ? await taskOfTarget(target) : taskOf(id);
+  const acting = await actingOf(target, options.policy);
+  const task = await acting.task();
   // a model that only stands still need not be one that is simulated
-  const still = steps === 0 && isModelPath(target);
+  const still = steps === 0 && isModelPath(target) && !acting.policyFor;
   const env = still ? undefined : await makeVec(task, { numEnvs: worlds, seed, ...where } as NamedOptions);
   const close = async () => env?.close();
   try {
     const model = await loadTaskModel(task, { visuals: true });
+    const actor: Actor = actions ?? (env && acting.policyFor?.(env)) ?? "random";
     const shows = env ? poses(env, actor, seed, steps) : [[...Array(worlds)].map(() => ({ qpos: model.qpos0 }))];
     const dt = env ? env.frameSkip * env.model.opt.timestep : 0;
     return await staged(model, shows, { ...options, steps, dt }, close);
@@ -106,8 +105,8 @@ export async function playedFilm(target: string, options: FilmOptions): Promise<
 
 /** The recorded control steps of a crash, with MuJoCo's ghost, as the page of `corral view` shows them; it becomes the owner. */
 export function crashFilm(subject: Subject, options: FilmOptions): Film {
-  const { steps, moves, worlds, actions, camera } = options;
-  if (actions !== undefined) throw new UsageError("--actions is of what is simulated; a crash bundle has its own.");
+  const { steps, moves, worlds, camera } = options;
+  assertRecorded(options, "a crash bundle");
   if (worlds !== 1) throw new UsageError(`--worlds is ${worlds}; a crash is drawn of one world: --world ID names it.`);
   const { facts } = subject;
   const { scene, radius, reach, bad, ghosts = [], places = [], dt } = facts;
@@ -167,21 +166,9 @@ async function staged(
   }
 }
 
-/** What is shown, and what acts in it. */
-async function subjectOf(
-  target: string,
-  actions: string | undefined,
-): Promise<{ id: string | undefined; actor: Actor }> {
-  if (actions !== undefined && actions !== "random" && actions !== "none")
-    throw new UsageError(`--actions is '${actions}': pass random or none.`);
-  const actor = (actions ?? "random") as Actor;
-  const isRun = existsSync(join(target, CONFIG_FILE));
-  if (!isRun) return { id: isModelPath(target) ? undefined : target, actor };
-  assertRun(target);
-  const file = join(target, CONFIG_FILE);
-  const { task, env } = readConfig(file);
-  if (typeof task === "string") await idOfNamed(task, file);
-  return { id: String(env), actor: actions === undefined ? await policyOfRun(target) : actor };
+function assertRecorded({ actions, policy }: FilmOptions, what: string): void {
+  for (const [name, given] of Object.entries({ actions, policy }))
+    if (given !== undefined) throw new UsageError(`--${name} is of what is simulated; ${what} has its own actions.`);
 }
 
 function cameraOf(cameras: readonly string[], name: string): number {

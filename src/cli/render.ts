@@ -28,8 +28,9 @@ export const help = `
 Usage: corral render TARGET --out FILE.png|FILE.gif|FILE.mp4|FILE.html [options]
 
 Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, the folder of a run, whose
-policy acts, a recording (.npz) of corral play, or a crash bundle: its recorded control steps, MuJoCo's ghost in blue,
-what broke first in red. Positions are drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
+policy acts, the file of a policy (.safetensors) of corral export, which acts in its environment, a recording (.npz) of
+corral play, or a crash bundle: its recorded control steps, MuJoCo's ghost in blue, what broke first in red. Positions are
+drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
 
   --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install h264-mp4-encoder
                     .html is one file that plays them in a browser with WebGPU, and loads nothing
@@ -38,13 +39,14 @@ what broke first in red. Positions are drawn by MuJoCo's kinematics, meshes and 
   --every N         a picture after each so many control steps (2)
   --worlds N        worlds side by side (1)
   --world ID        of a crash bundle: the world to draw, by id; default: the first that failed
-  --actions WHAT    random (default) or none; a run's policy acts by itself
+  --policy FILE     a policy of corral export acts in the environment
+  --actions WHAT    random (default) or none; a policy acts by itself
   --seed S          of start states and random actions (0)
   --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating base
   --size WxH        pixels (640x480)
   --plain           colours alone: a light, a sky and a floor of our own in place of the model's textures and lights
   --groups          geoms of all groups, those that only collide among them
-  --device NAME     where worlds step: wasm (default), gpu, cpu or cpu-f64; a run's policy acts there
+  --device NAME     where worlds step: wasm (default), gpu, cpu or cpu-f64; a policy acts there
   --threads N       threads of wasm (as many as cores)
   --adapter NAME    draws: auto (default), gpu, system, embedded, or an index or name of corral doctor; steps too on gpu
   --json            one JSON document on stdout
@@ -69,6 +71,7 @@ const OPTIONS = {
   worlds: text,
   world: text,
   actions: text,
+  policy: text,
   seed: text,
   camera: text,
   size: text,
@@ -104,7 +107,7 @@ export async function run(args: string[]): Promise<number> {
     ...(isHostDevice(device) || adapter === undefined ? {} : { adapter }),
   };
   const shown = { ...SHOWN, ...(values.groups ? { groups: 255 } : {}), textures: !values.plain };
-  const { actions, camera } = values;
+  const { actions, camera, policy } = values;
   const made: FilmOptions = {
     steps: wanted,
     moves,
@@ -112,6 +115,7 @@ export async function run(args: string[]): Promise<number> {
     worlds,
     seed,
     actions,
+    policy,
     camera,
     shown,
     aspect: width / height,

@@ -1,25 +1,19 @@
 // what a command shows in a page
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import "../../envs/index.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { Stage } from "../render/poses.ts";
 import { isRecordingPath, readRecording, recordedModel } from "../render/recording.ts";
 import { isBundlePath } from "../record/sealed.ts";
 import { readBundle } from "../record/read-bundle.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
-import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
-import { policyOfRun } from "../runs/policy.ts";
-import { isModelPath } from "../sizing/plan.ts";
 import { CrashSubject } from "../view/crash.ts";
 import { LiveSubject } from "../view/live.ts";
 import { RecordedSubject } from "../view/recorded.ts";
 import type { Subject } from "../view/session.ts";
 import { integerOption, UsageError } from "./io.ts";
-import { deviceOf, taskOfTarget } from "./target.ts";
-import { idOfNamed } from "./task-file.ts";
+import { actingOf } from "./acting.ts";
+import { deviceOf } from "./target.ts";
 
 /** Worlds that MuJoCo's float64 steps beside: a check takes about as long as a step of MuJoCo. */
 const MONITORED = 4;
@@ -31,6 +25,8 @@ interface Values {
   readonly world?: string;
   readonly seed?: string;
   readonly actions?: string;
+  /** The file of a policy that acts. */
+  readonly policy?: string;
   readonly device?: string;
   readonly threads?: string;
   readonly adapter?: string;
@@ -40,9 +36,11 @@ interface Values {
 export async function viewTarget(target: string, values: Values): Promise<Subject> {
   const worlds = integerOption("worlds", values.worlds, 1);
   const seed = integerOption("seed", values.seed, 0, 0);
-  const { actions } = values;
+  const { actions, policy } = values;
   if (actions !== undefined && !["random", "policy", "none"].includes(actions))
     throw new UsageError(`--actions is '${actions}': pass random, policy or none.`);
+  if (policy !== undefined && (isRecordingPath(target) || isBundlePath(target)))
+    throw new UsageError(`--policy is of worlds that are simulated; ${target} was recorded.`);
   if (isRecordingPath(target)) {
     const recording = readRecording(target);
     if (worlds > recording.episodes)
@@ -60,26 +58,20 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
     return CrashSubject.create(readBundle(target), where, id);
   }
 
-  const run = existsSync(join(target, CONFIG_FILE)) ? await runOf(target) : undefined;
-  if (actions === "policy" && !run) throw new UsageError(`--actions is policy: ${target} is no run that has one.`);
-  const task = run ? taskOf(run.id) : isModelPath(target) ? await taskOfTarget(target) : taskOf(target);
+  const acting = await actingOf(target, policy);
+  const { policyFor } = acting;
+  if (actions === "policy" && !policyFor)
+    throw new UsageError(`--actions is policy: ${target} has none. Pass the folder of a run, or --policy FILE.`);
+  const task = await acting.task();
   const { device = "wasm", ...where } = deviceOf(values);
   const monitor = { worlds: Array.from({ length: Math.min(worlds, MONITORED) }, (_, i) => i), everySteps: 1 };
   const env = await makeVec(task, { numEnvs: worlds, seed, device, monitor, ...where } as NamedOptions);
   try {
     const stage = await Stage.create(await loadTaskModel(task, { visuals: true }));
-    const actor = (actions ?? (run ? "policy" : "random")) as "policy" | "random" | "none";
-    return await LiveSubject.create(env, stage, { seed, policy: run?.policy, actor });
+    const actor = (actions ?? (policyFor ? "policy" : "random")) as "policy" | "random" | "none";
+    return await LiveSubject.create(env, stage, { seed, policy: policyFor?.(env), actor });
   } catch (error) {
     await env.close();
     throw error;
   }
-}
-
-async function runOf(folder: string) {
-  assertRun(folder);
-  const file = join(folder, CONFIG_FILE);
-  const { task, env } = readConfig(file);
-  if (typeof task === "string") await idOfNamed(task, file);
-  return { id: String(env), policy: await policyOfRun(folder) };
 }

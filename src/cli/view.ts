@@ -15,15 +15,17 @@ export const help = `
 Usage: corral view TARGET [options]
 
 Opens a page in the browser that shows worlds of TARGET: the path of an MJCF file, the id of an environment, a task
-file, the folder of a run, whose policy acts, a recording (.npz) of corral play, or a crash bundle. The page is served to this machine
-alone, at an address with a secret in it, and loads nothing from elsewhere. The browser needs WebGPU. Worlds step in
-this process while a page looks. Ctrl-C ends it.
+file, the folder of a run, whose policy acts, the file of a policy (.safetensors) of corral export, which acts in its
+environment, a recording (.npz) of corral play, or a crash bundle. The page is served to this machine alone, at an
+address with a secret in it, and loads nothing from elsewhere. The browser needs WebGPU. Worlds step in this process
+while a page looks. Ctrl-C ends it.
 
 Of a crash bundle the recorded control steps are executed again and shown as a timeline, with MuJoCo's float64 from the
 same state beside them, and the first bad number at the body or joint it is of.
 
   --worlds N        worlds side by side (1)
-  --actions WHAT    random, policy or none at first; a run's policy acts by itself
+  --policy FILE     a policy of corral export acts in the environment
+  --actions WHAT    random, policy or none at first; a policy acts by itself
   --seed S          of start states and random actions (0)
   --paused          begin paused, as crashes do
   --world ID        of a crash bundle: the world to look at, by id; default: the first that failed
@@ -44,6 +46,7 @@ const OPTIONS = {
   worlds: text,
   world: text,
   actions: text,
+  policy: text,
   seed: text,
   port: text,
   paused: { type: "boolean" },

@@ -6,6 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../../../src/io/safetensors.ts";
+import { viewTarget } from "../../../src/cli/view-target.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 import { trainInto } from "../../support/runs.ts";
@@ -43,6 +44,27 @@ test("plays what its run plays, and is exported to the same ONNX", async () => {
   const exported = await corral(["export", file, "--format", "onnx", "--to", again]);
   expect(exported.code, exported.stderr).toBe(0);
   expect(readFileSync(again).equals(readFileSync(join(root, "policy.onnx")))).toBe(true);
+});
+
+test("acts in its environment where worlds are shown, by itself or beside the id", async () => {
+  const shown = async (target: string, values: object = {}) => {
+    await using subject = await viewTarget(target, { device: "wasm", threads: "1", seed: "3", ...values });
+    for (let t = 0; t < 3; t++) await subject.forward();
+    return [subject.facts.actors[0], subject.actor, Array.from((await subject.poses()).bodies)] as const;
+  };
+  const [own, named] = [await shown(file), await shown("InvertedPendulum-v5", { policy: file })];
+  expect(own.slice(0, 2)).toEqual(["policy", "policy"]);
+  expect(named).toEqual(own);
+  expect((await shown(file, { actions: "none" }))[2]).not.toEqual(own[2]);
+
+  const page = join(root, "acts.html");
+  const rendered = await corral(["render", file, "--steps", "2", "--out", page]);
+  expect(rendered.code, rendered.stderr).toBe(0);
+  expect(readFileSync(page, "utf8")).toContain("InvertedPendulum-v5");
+
+  await expect(viewTarget(run, { policy: file })).rejects.toThrow(/has a policy of its own/);
+  await expect(viewTarget("CartPole", { policy: file })).rejects.toMatchObject({ code: "bad-policy" });
+  await expect(viewTarget("CartPole", { actions: "policy" })).rejects.toThrow(/--policy FILE/);
 });
 
 test("refuses what is no policy, or one of something else", async () => {
