@@ -1,6 +1,7 @@
 // every environment of the package, registered by its id
 import { register } from "../src/env/index.ts";
 import { ant } from "./ant/task.ts";
+import { armReach } from "./panda/reach.ts";
 import { armTable } from "./arm_table/task.ts";
 import { dmControl } from "./dm_control/index.ts";
 import { cartpole } from "./cartpole/task.ts";
@@ -21,6 +22,7 @@ import { walker2d } from "./walker2d/task.ts";
 
 export const tasks = [
   ant,
+  armReach,
   armTable,
   cartpole,
   ...dmControl,

@@ -9,6 +9,7 @@ import { loadTestModel } from "../support/mjcf.ts";
 test.each([
   ["quadruped", 1],
   ["arm_table", 0],
+  ["panda", 0],
   ["pick_and_place", 4],
 ])("the physics of envs/%s are MuJoCo's", async (name, contacts) => {
   const model = await loadTestModel(`envs/${name}`);

@@ -2,6 +2,7 @@
 
 IDS = (
     "Ant-v5",
+    "ArmReach",
     "ArmTable",
     "CartPole",
     "dm-cartpole-balance",
