@@ -9,7 +9,7 @@ import { writeChanges } from "../model/changes.ts";
 import type { ModelChange } from "../model/model-data.ts";
 import type { FieldName } from "../model/fields.ts";
 import { oracleBytes } from "../model/oracle.ts";
-import { MuJoCoWorld, WORLD_STATE, worldState } from "../monitor/mujoco-world.ts";
+import { MuJoCoWorld, WORLD_STATE } from "../monitor/mujoco-world.ts";
 import { listen } from "../model/mujoco.ts";
 import { layoutsOf } from "../batch/batch.ts";
 import type { EnvSpec } from "./kernel/env-kernel.ts";
@@ -29,112 +29,155 @@ const OTHERWISE = /^(contact_|efc_|crb$|M$|qLD|ten_J|actuator_moment|solver_nite
 /** Made by mj_rnePostConstraint alone. */
 const POST = ["cacc", "cfrc_int", "cfrc_ext"] as const;
 
+/** Fields of mjData that are written and read by other means than a view of them. */
+const BY_MEANS: readonly string[] = ["eq_active", "history"];
+const APPLIED = ["qfrc_applied", "xfrc_applied", "ctrl"] as const;
+
 /** MuJoCo's worlds beside those of a batch, stepped between its kernels. */
 class MuJoCoPhysics {
   readonly #spec: EnvSpec;
   readonly #batch: CpuBatch;
-  readonly #worlds: readonly MuJoCoWorld[];
-  readonly #outputs: readonly FieldName[];
-  /** Numbers of its own that each world was given last. */
-  readonly #given: (readonly number[] | undefined)[];
+  readonly #worlds: readonly BesideWorld[];
 
   constructor(spec: EnvSpec, batch: CpuBatch, worlds: readonly MuJoCoWorld[]) {
     this.#spec = spec;
     this.#batch = batch;
-    this.#worlds = worlds;
-    this.#outputs = outsideOutputs(spec);
-    this.#given = worlds.map(() => undefined);
+    const { plan } = batch.planned;
+    const layouts = layoutsOf(plan);
+    this.#worlds = plan.shards.flatMap((shard) => {
+      const arena = (name: string, local: number) =>
+        new Record(layouts[name], batch.numbers(name, shard.index), { shard, local });
+      return Array.from({ length: shard.worlds }, (_, local) => ({
+        world: worlds[shard.firstWorld + local],
+        state: arena("state", local),
+        outside: arena(OUTSIDE, local),
+        views: new Map<string, Float64Array>(),
+        given: undefined,
+      }));
+    });
   }
 
   /** The physics of a control step in each world that moves. */
   step(): void {
-    const { plan } = this.#batch.planned;
-    const layouts = layoutsOf(plan);
-    for (const shard of plan.shards) {
-      const state = this.#batch.numbers("state", shard.index);
-      const outside = this.#batch.numbers(OUTSIDE, shard.index);
-      for (let local = 0; local < shard.worlds; local++) {
-        const at = { shard, local };
-        this.#stepWorld(
-          shard.firstWorld + local,
-          new Record(layouts.state, state, at),
-          new Record(layouts[OUTSIDE], outside, at),
-        );
-      }
-    }
+    const outputs = outsideOutputs(this.#spec);
+    for (const beside of this.#worlds) if (beside.outside.first("moves") !== 0) this.#stepWorld(beside, outputs);
   }
 
-  #stepWorld(index: number, state: Record, outside: Record): void {
-    if (outside.read("moves")[0] === 0) return;
-    const world = this.#worlds[index];
-    this.#become(index, state);
+  #stepWorld(beside: BesideWorld, outputs: readonly FieldName[]): void {
+    const { world, state, outside } = beside;
+    this.#become(beside);
     const { mujoco, model, data, write, read } = world.oracle;
-    for (const name of ["qfrc_applied", "xfrc_applied"] as const) write(name, outside.read(name));
-    world.load(worldState((name) => state.read(name), outside.read("ctrl")));
+    data.time = state.first("time");
+    for (const name of WORLD_STATE) {
+      if (!BY_MEANS.includes(name)) state.copyTo(name, viewOf(beside, name));
+      else if (state.has(name)) write(name, state.read(name));
+    }
+    for (const name of APPLIED) outside.copyTo(name, viewOf(beside, name));
+    world.loadEnergy(state.read("energy_vel"));
     const { nstep } = this.#batch.params();
     listen(() => {
       for (let k = 0; k < nstep; k++) mujoco.mj_step(model, data);
     });
-    const after = world.state();
-    state.write("time", [after.time]);
-    for (const name of [...WORLD_STATE, "energy_vel"] as const) state.write(name, after[name]);
-    if (this.#outputs.some((name) => (POST as readonly string[]).includes(name)))
-      mujoco.mj_rnePostConstraint(model, data);
-    if (this.#outputs.some((name) => name.startsWith("subtree_lin") || name.startsWith("subtree_ang")))
+    state.write("time", [data.time]);
+    for (const name of WORLD_STATE)
+      if (state.has(name)) state.write(name, BY_MEANS.includes(name) ? read(name) : viewOf(beside, name));
+    if (state.has("energy_vel")) state.write("energy_vel", world.energy());
+    if (outputs.some((name) => (POST as readonly string[]).includes(name))) mujoco.mj_rnePostConstraint(model, data);
+    if (outputs.some((name) => name.startsWith("subtree_lin") || name.startsWith("subtree_ang")))
       mujoco.mj_subtreeVel(model, data);
-    for (const name of this.#outputs)
-      outside.write(name, name === "ncon" || name === "nefc" ? [data[name]] : read(name));
+    for (const name of outputs)
+      outside.write(name, name === "ncon" || name === "nefc" ? [data[name]] : viewOf(beside, name));
   }
 
   /** Gives MuJoCo's model the numbers that the world has drawn. */
-  #become(index: number, state: Record): void {
+  #become(beside: BesideWorld): void {
     const own: readonly Omit<ModelChange, "value">[] = ownNumbers(this.#spec.shape);
-    if (own.length === 0) return;
-    const values = Array.from(state.read(PER_WORLD));
-    const before = this.#given[index];
-    if (before && values.every((x, i) => x === before[i])) return;
-    this.#given[index] = values;
+    if (own.length === 0 || (beside.given && beside.state.equals(PER_WORLD, beside.given))) return;
+    const values = beside.state.read(PER_WORLD);
+    beside.given = values;
     const changes = own.map((number, i) => ({ ...number, value: values[i] }));
-    const { mujoco, model, data } = this.#worlds[index].oracle;
+    const { mujoco, model, data } = beside.world.oracle;
     writeChanges(mujoco, model, data, changes);
     for (const { field, index: k, value } of changes) if (field === "gravity") model.opt.gravity[k] = value;
   }
 
   delete(): void {
-    for (const world of this.#worlds) world.delete();
+    for (const { world } of this.#worlds) world.delete();
   }
+}
+
+/** A world of MuJoCo, and where its numbers are in the arenas of the batch. */
+interface BesideWorld {
+  readonly world: MuJoCoWorld;
+  readonly state: Record;
+  readonly outside: Record;
+  /** Arrays of mjData, which are dear to ask for. */
+  readonly views: Map<string, Float64Array>;
+  /** Numbers of its own that it was given last. */
+  given: Float64Array | undefined;
+}
+
+/** An array of mjData where it is now: growing memory moves it. */
+function viewOf({ world, views }: BesideWorld, name: string): Float64Array {
+  const known = views.get(name);
+  if (known && known.length > 0) return known;
+  const view = (world.oracle.data as unknown as { readonly [field: string]: Float64Array })[name];
+  views.set(name, view);
+  return view;
 }
 
 /** The numbers of one world in an arena. */
 class Record {
-  readonly #layout: ArenaLayout;
   readonly #numbers: Float64Array;
-  readonly #at: { readonly shard: Shard; readonly local: number };
+  /** Where each field has its numbers. */
+  readonly #places: ReadonlyMap<string, Int32Array>;
 
   constructor(layout: ArenaLayout, numbers: Float64Array, at: { readonly shard: Shard; readonly local: number }) {
-    this.#layout = layout;
     this.#numbers = numbers;
-    this.#at = at;
+    const place = (field: ArenaLayout["fields"][number], e: number) =>
+      worldIndex(layout, field, at.shard.paddedWorlds, at.local, e);
+    this.#places = new Map(
+      layout.fields.map((field) => [
+        field.name,
+        Int32Array.from({ length: field.perWorld }, (_, e) => place(field, e)),
+      ]),
+    );
   }
 
-  #places(name: string): number[] {
-    const field = this.#layout.fields.find((f) => f.name === name);
-    const { shard, local } = this.#at;
-    const place = (e: number) => worldIndex(this.#layout, field!, shard.paddedWorlds, local, e);
-    return Array.from({ length: field?.perWorld ?? 0 }, (_, e) => place(e));
+  #of(name: string): Int32Array {
+    return this.#places.get(name) ?? NOWHERE;
+  }
+
+  has(name: string): boolean {
+    return this.#of(name).length > 0;
+  }
+
+  /** The first number of a field; 0 of one that is not there. */
+  first(name: string): number {
+    return this.has(name) ? this.#numbers[this.#of(name)[0]] : 0;
   }
 
   /** No numbers of a field that is not there. */
   read(name: string): Float64Array {
-    return Float64Array.from(this.#places(name), (at) => this.#numbers[at]);
+    return Float64Array.from(this.#of(name), (at) => this.#numbers[at]);
+  }
+
+  equals(name: string, values: Float64Array): boolean {
+    return this.#of(name).every((at, e) => this.#numbers[at] === values[e]);
+  }
+
+  copyTo(name: string, into: Float64Array): void {
+    const places = this.#of(name);
+    for (let e = 0; e < places.length; e++) into[e] = this.#numbers[places[e]];
   }
 
   write(name: string, values: ArrayLike<number>): void {
-    this.#places(name).forEach((at, e) => {
-      this.#numbers[at] = values[e];
-    });
+    const places = this.#of(name);
+    for (let e = 0; e < places.length; e++) this.#numbers[places[e]] = values[e];
   }
 }
+
+const NOWHERE = new Int32Array();
 
 /** An environment on MuJoCo's physics; disposing of it closes both. */
 export interface MuJoCoVec extends AsyncDisposable {

@@ -95,18 +95,28 @@ export class MuJoCoWorld {
     data.time = state.time;
     for (const name of WORLD_STATE) if (state[name].length > 0) this.oracle.write(name, state[name]);
     if (state.ctrl.length > 0) this.oracle.write("ctrl", state.ctrl);
-    if (state.energy_vel.length === 0) return;
-    const [energy, isKnown] = state.energy_vel;
-    data.energy[1] = energy;
-    data.flg_energyvel = isKnown !== 0;
+    this.loadEnergy(state.energy_vel);
+  }
+
+  /** What a world remembers of its energy; nothing if `kept` is empty. */
+  loadEnergy(kept: ArrayLike<number>): void {
+    if (kept.length === 0) return;
+    const { data } = this.oracle;
+    data.energy[1] = kept[0];
+    data.flg_energyvel = kept[1] !== 0;
+  }
+
+  /** Kinetic energy of the last evaluation, and whether there was one; empty if no sensor remembers it. */
+  energy(): number[] {
+    const { data, read } = this.oracle;
+    return this.#remembers ? [read("energy")[1], Number(data.flg_energyvel)] : [];
   }
 
   /** The state after a step, with the controls it was made with. */
   state(): WorldState {
     const { data, read } = this.oracle;
     const fields = Object.fromEntries([...WORLD_STATE, "ctrl"].map((name) => [name, read(name)]));
-    const energy_vel = this.#remembers ? [read("energy")[1], Number(data.flg_energyvel)] : [];
-    return { time: data.time, ...fields, energy_vel: Float64Array.from(energy_vel) } as WorldState;
+    return { time: data.time, ...fields, energy_vel: Float64Array.from(this.energy()) } as WorldState;
   }
 
   /** One step (mj_step) from a state. */
