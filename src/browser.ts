@@ -51,6 +51,7 @@ export {
   type StateArrays,
   type StateValues,
 } from "./batch/simulation.ts";
+export type { RecorderOptions } from "./record/options.ts";
 export type { Snapshot } from "./batch/simulation.ts";
 export type { JointLimit, JointLimits, LimitEnd } from "./model/limits.ts";
 export { Status, statusNames, type StatusName } from "./physics/status.ts";
@@ -128,6 +129,7 @@ export {
   type SacOptions,
   type SacSnapshot,
 } from "./rl/index.ts";
+export { recordEpisodes, type Act } from "./runs/record-episodes.ts";
 export { readPolicy } from "./export/read-policy.ts";
 export { AppliedPolicy } from "./rl/networks/apply-policy.ts";
 export type { Policy } from "./rl/networks/policy.ts";

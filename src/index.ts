@@ -8,6 +8,7 @@ export type { TaskTerrain } from "./env/index.ts";
 
 export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/collector.ts";
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
+export { recordEpisodes, type Act } from "./runs/record-episodes.ts";
 export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";
 export { sweep, type Sweep, type SweepAxis, type SweepOptions, type SweepPoint } from "./runs/sweep.ts";
 export { TrainingRun } from "./runs/train.ts";

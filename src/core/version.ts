@@ -18,6 +18,12 @@ export function corralVersion(): string {
   return "unknown";
 }
 
+/** What runs corral. */
+export const runtime = (): { readonly node: string; readonly platform: string } => ({
+  node: process.version,
+  platform: `${process.platform} ${process.arch}`,
+});
+
 /** Version of an installed package; "unknown" if it is not found. */
 export function packageVersion(name: string): string {
   try {

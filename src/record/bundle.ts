@@ -1,9 +1,9 @@
 // bundles: all that it takes to execute the last steps of some worlds again, on another machine and without the task; read-bundle.ts reads them
-import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
 import { CorralError } from "../core/errors.ts";
-import { show } from "../core/show.ts";
-import { corralVersion, packageVersion } from "../core/version.ts";
+import { inLine, show } from "../core/show.ts";
+import { gzip, sha256 } from "../core/packing.ts";
+import { corralVersion, packageVersion, runtime } from "../core/version.ts";
+import { packZip } from "../model/zip-stream.ts";
 import type { AdapterInfo } from "../gpu/device.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import type { ModelChange } from "../model/model-data.ts";
@@ -15,7 +15,9 @@ import type { Trace } from "../trace/graph.ts";
 import type { WgslForm, WgslKernel } from "../trace/wgsl.ts";
 import { pack } from "./pack.ts";
 import type { Recording } from "./recorder.ts";
+import { seal } from "./seal.ts";
 import { writeSealed } from "./sealed.ts";
+import type { RecorderSettings } from "./options.ts";
 
 /** A world that tripped the recorder. */
 export interface TrippedWorld {
@@ -124,31 +126,26 @@ export function assertBundle(bundle: unknown): asserts bundle is Bundle {
   throw new CorralError("no-bundle", `the bundle is ${what}.`);
 }
 
-export const hashOf = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex");
-
 /** Versions of what runs here. */
 export const versions = (): Versions => ({
   corral: corralVersion(),
   mujoco: packageVersion("@mujoco/mujoco"),
   webgpu: packageVersion("webgpu"),
-  node: process.version,
-  platform: `${process.platform} ${process.arch}`,
+  ...runtime(),
 });
 
 /** Hashes that identify a step kernel: of its text, and of the program it was emitted from. */
 export function kernelHashes(kernel: WgslKernel, program: Uint8Array, precision: DeviceFacts["precision"]) {
-  const tables = [kernel.tables.f32, kernel.tables.i32].map((t) => t && new Uint8Array(t.buffer));
-  const hash = hashOf(program);
+  const hash = sha256(program);
   if (precision !== "gpu") return { shader: hash, program: hash };
-  const shader = createHash("sha256").update(kernel.code);
-  for (const table of tables) if (table) shader.update(table);
-  return { shader: shader.digest("hex"), program: hash };
+  const tables = [kernel.tables.f32, kernel.tables.i32].flatMap((t) => (t ? [new Uint8Array(t.buffer)] : []));
+  return { shader: sha256(kernel.code, ...tables), program: hash };
 }
 
 /** A hash that identifies the pieces of a kernel, their order included. */
 export function piecesHash({ pieces, turns }: CutKernel): string {
   const nothing = new Uint8Array();
-  return hashOf(JSON.stringify([turns, pieces.map(({ kernel }) => kernelHashes(kernel, nothing, "gpu").shader)]));
+  return sha256(JSON.stringify([turns, pieces.map(({ kernel }) => kernelHashes(kernel, nothing, "gpu").shader)]));
 }
 
 export const programOf = (trace: Trace): Uint8Array => pack(storeTrace(trace));
@@ -166,29 +163,26 @@ export interface BundleParts {
   readonly recording: Recording;
 }
 
-const gzip = (bytes: Uint8Array): Uint8Array => gzipSync(bytes, { level: 4 });
-
 /**
- * Writes a bundle into a folder. Returns its path.
+ * Writes a bundle into a folder, or gives it to `save` as a zip. Returns its path, or the name of the zip.
  * @throws CorralError bundle-too-large, bundle-not-written
  */
-export function writeBundle(
-  directory: string,
+export async function writeBundle(
+  { directory, maxBytes, save }: Pick<RecorderSettings, "directory" | "maxBytes" | "save">,
   name: string,
-  maxBytes: number,
   { batch, model, env, precision, message, worldIds, tripped, recording }: BundleParts,
-): string {
+): Promise<string> {
   const { spec, traces, kernels, cuts } = batch.planned;
   const [trace, kernel] = [traces.get("step")!, kernels.get("step")!];
   const cut = cuts.get("step");
   const program = programOf(trace);
   const { source, ...compiled } = model;
   const files = new Map<string, Uint8Array>();
-  files.set("records.json.gz", gzip(pack(recording)));
-  files.set("program.json.gz", gzip(program));
+  files.set("records.json.gz", await gzip(pack(recording)));
+  files.set("program.json.gz", await gzip(program));
   files.set("tables.json", pack(kernel.tables));
   if (precision === "gpu") files.set("step.wgsl", new TextEncoder().encode(kernel.code));
-  files.set("model.json.gz", gzip(pack(compiled)));
+  files.set("model.json.gz", await gzip(pack(compiled)));
   files.set(`mjcf/${source.file}`, new TextEncoder().encode(source.xml));
   for (const [path, bytes] of Object.entries(source.assets)) files.set(`mjcf/${path}`, bytes);
 
@@ -215,5 +209,15 @@ export function writeBundle(
     ...kernelHashes(kernel, program, precision),
     model: { file: source.file, name: model.name },
   };
-  return writeSealed(directory, name, about as unknown as Record<string, unknown>, files, maxBytes);
+  const facts = about as unknown as Record<string, unknown>;
+  if (save === undefined) return writeSealed(directory, name, facts, files, maxBytes);
+  const zip = await packZip(Object.fromEntries(seal(name, facts, files, maxBytes)));
+  try {
+    await save(`${name}.zip`, zip);
+  } catch (cause) {
+    const why = inLine(cause instanceof Error ? cause.message : String(cause));
+    const text = `the bundle ${name} was not saved: recorder.save threw "${why}". Mend it, or leave it out.`;
+    throw new CorralError("bundle-not-written", text, { name }, { cause });
+  }
+  return `${name}.zip`;
 }

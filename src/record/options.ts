@@ -1,8 +1,19 @@
 // options of the flight recorder
 import { badOption, fillInPart, type ConfigOf, type Given, type OptionTable } from "../core/options.ts";
-import { described, either, integer, list, oneOf, text, unchecked } from "../core/schema.ts";
+import { described, either, integer, list, Mismatch, oneOf, text, unchecked, type Kind } from "../core/schema.ts";
 import { parseBytes, type Bytes } from "../core/units.ts";
 import { bundleFolder } from "./bundle-folder.ts";
+
+/** Takes a bundle as a zip. */
+export type SaveBundle = (name: string, zip: Uint8Array<ArrayBuffer>) => void | Promise<void>;
+
+const saver: Kind<SaveBundle> = {
+  want: "a function (name, zip)",
+  read(value, path) {
+    if (typeof value === "function") return value as SaveBundle;
+    throw new Mismatch(path, value, this.want);
+  },
+};
 
 export const RECORDER_OPTIONS = {
   everySteps: {
@@ -22,6 +33,10 @@ export const RECORDER_OPTIONS = {
     kind: text(4096, /./su, "the path of a folder"),
     doc: "folder for bundles; by default $CORRAL_BUNDLES, else corral-bundles in the working folder",
   },
+  save: {
+    kind: saver,
+    doc: "is given each bundle as a zip, which corral replay takes, in place of a folder: in a page nothing else is there",
+  },
   maxBundles: {
     default: 8,
     min: 1,
@@ -35,7 +50,8 @@ export const RECORDER_OPTIONS = {
 
 /** What is kept of a run, and where it goes when a world fails; `RECORDER_OPTIONS` says what each option means. */
 export type RecorderOptions = Given<typeof RECORDER_OPTIONS>;
-export type RecorderSettings = Required<Omit<ConfigOf<typeof RECORDER_OPTIONS>, "maxBytes">> & {
+export type RecorderSettings = Required<Omit<ConfigOf<typeof RECORDER_OPTIONS>, "maxBytes" | "save">> & {
+  readonly save?: SaveBundle | undefined;
   readonly maxBytes: number;
 };
 

@@ -1,6 +1,7 @@
 // reads bundles, which may come from untrusted sources: a bundle is data, and only what the format defines is accepted
 // (bundle-format.ts), every part held against the others, before anything is built from it.
 import { CorralError } from "../core/errors.ts";
+import { sha256 } from "../core/packing.ts";
 import { unzip } from "../core/read-bytes.ts";
 import { Mismatch, type Kind } from "../core/schema.ts";
 import { show } from "../core/show.ts";
@@ -17,9 +18,9 @@ import { canCutAt } from "../trace/cut.ts";
 import type { Trace } from "../trace/graph.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
 import { aboutKind, recordingKind, tablesKind } from "./bundle-format.ts";
-import { hashOf, kernelHashes, type Bundle, type BundleAbout } from "./bundle.ts";
+import { kernelHashes, type Bundle, type BundleAbout } from "./bundle.ts";
 import { HOST_WORDS } from "./host-words.ts";
-import { unpack } from "./pack.ts";
+import { unpack } from "./unpack.ts";
 import { packedWords, type Recording } from "./recorder.ts";
 import { wordsOf } from "./arenas.ts";
 import { corrupt, readSealed, type Sealed } from "./sealed.ts";
@@ -56,7 +57,7 @@ class BundleReader {
     this.#checkAbout();
 
     const program = this.#unzipped("program.json.gz");
-    this.#expect(hashOf(program) === about.program, "program.json.gz is not the program of the manifest");
+    this.#expect(sha256(program) === about.program, "program.json.gz is not the program of the manifest");
     const trace = loadTrace(this.#plain(program, "program.json.gz"));
     const kernel = this.#kernel(trace, program);
     const cut = this.#cut(trace, kernel);

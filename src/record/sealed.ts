@@ -1,35 +1,27 @@
 // folders written atomically: under another name, then renamed, with the size and the SHA-256 of
 // every file in `manifest.json`, and that of the manifest in `manifest.sha256`.
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { makeFolder } from "../core/make-folder.ts";
+import { sha256 } from "../core/packing.ts";
 import { readBytes } from "../core/read-bytes.ts";
 import { integer, Mismatch, object, record, text } from "../core/schema.ts";
 import { show } from "../core/show.ts";
 import { formatBytes } from "../core/units.ts";
 import { reasonOf, writeSynced } from "../core/write-bytes.ts";
-import { pack, unpack } from "./pack.ts";
+import { unpackZip } from "../model/zip.ts";
+import { BUNDLE_VERSION, FORMAT, seal, type FileEntry } from "./seal.ts";
+import { unpack } from "./unpack.ts";
 
-/** Format of a bundle; a reader refuses what is newer than itself. */
-const BUNDLE_VERSION = 2;
-const FORMAT = "corral-bundle";
 /** Folders of writers that were killed. */
 const PARTIAL = /^\.partial-(\d+)-/;
-
-export interface FileEntry {
-  readonly bytes: number;
-  readonly sha256: string;
-}
 
 export interface Sealed {
   readonly path: string;
   readonly about: Readonly<Record<string, unknown>>;
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 function isAlive(pid: number): boolean {
   try {
@@ -61,33 +53,16 @@ export function writeSealed(
   files: ReadonlyMap<string, Uint8Array>,
   maxBytes: number,
 ): string {
-  const entries: Record<string, FileEntry> = {};
-  for (const [file, bytes] of files) entries[file] = { bytes: bytes.length, sha256: sha256(bytes) };
-  const manifest = pack({ format: FORMAT, version: BUNDLE_VERSION, ...about, files: entries }, 1);
-  const total = [...files.values()].reduce((sum, { length }) => sum + length, manifest.length);
-  if (total > maxBytes) {
-    throw new CorralError(
-      "bundle-too-large",
-      `the bundle ${name} needs ${formatBytes(total)}, recorder.maxBytes is ${formatBytes(maxBytes)}. Raise it, or lower recorder.maxWorlds, everySteps or keep.`,
-      { name, bytes: total, maxBytes },
-    );
-  }
-
+  const whole = seal(name, about, files, maxBytes);
   const partial = join(directory, `.partial-${process.pid}-${written++}`);
   try {
     makeFolder(directory);
     removePartial(directory);
     mkdirSync(partial);
-    for (const [file, bytes] of files) {
+    for (const [file, bytes] of whole) {
       mkdirSync(dirname(join(partial, file)), { recursive: true });
       writeSynced(join(partial, file), "wx", bytes);
     }
-    writeSynced(join(partial, "manifest.json"), "wx", manifest);
-    writeSynced(
-      join(partial, "manifest.sha256"),
-      "wx",
-      new TextEncoder().encode(`${sha256(manifest)}  manifest.json\n`),
-    );
     let path = join(directory, name);
     for (let i = 2; existsSync(path); i++) path = join(directory, `${name}-${i}`);
     renameSync(partial, path);
@@ -115,22 +90,30 @@ export const corrupt = (path: string, text: string, details: object = {}): Corra
   });
 
 /**
- * Reads a folder and checks every byte of it.
+ * Reads a folder, or a zip of it, and checks every byte.
  * @throws CorralError no-bundle, bundle-newer, bundle-corrupt
  */
 export function readSealed(path: string): Sealed {
   if (typeof path !== "string")
     throw new CorralError("no-bundle", `${show(path)} is no bundle. Pass the folder that corral wrote.`, { path });
   const file = join(path, "manifest.json");
-  if (!existsSync(file)) {
+  const source = sourceOf(path);
+  if (!source?.has("manifest.json")) {
     const what = !existsSync(path)
       ? "there is nothing"
-      : statSync(path).isDirectory()
+      : source
         ? "there is no manifest.json in it"
-        : "it is no folder";
+        : "it is no folder, and no zip of one";
     throw new CorralError("no-bundle", `${path} is no bundle: ${what}. Pass the folder that corral wrote.`, { path });
   }
-  const bytes = read(path, "manifest.json", MOST_MANIFEST);
+  const read = (name: string, most?: number): Uint8Array => {
+    try {
+      return source.read(name, most);
+    } catch (error) {
+      throw corrupt(path, `${name} cannot be read (${reasonOf(error)})`, { file: name });
+    }
+  };
+  const bytes = read("manifest.json", MOST_MANIFEST);
   const manifest = unpack(bytes, file);
   const { format, version, files, ...about } = Object(manifest) as Record<string, unknown>;
   if (format !== FORMAT) throw new CorralError("no-bundle", `${file} is not that of a corral bundle.`, { path });
@@ -142,12 +125,12 @@ export function readSealed(path: string): Sealed {
       { path, version, reads: BUNDLE_VERSION },
     );
   }
-  const [seal] = new TextDecoder().decode(read(path, "manifest.sha256", 256)).split(" ");
+  const [seal] = new TextDecoder().decode(read("manifest.sha256", 256)).split(" ");
   if (seal !== sha256(bytes)) throw corrupt(path, "manifest.json does not have the checksum in manifest.sha256");
 
   const found = new Map<string, Uint8Array>();
   for (const [name, entry] of Object.entries(entriesOf(path, files))) {
-    const content = read(path, name);
+    const content = read(name);
     if (content.length !== entry.bytes)
       throw corrupt(path, `${name} has ${content.length} bytes, ${entry.bytes} were written`, { file: name });
     if (sha256(content) !== entry.sha256)
@@ -157,11 +140,58 @@ export function readSealed(path: string): Sealed {
   return { path, about, files: found };
 }
 
-/** Whether a folder says that it is a bundle. */
-export const isBundlePath = (path: string): boolean => existsSync(join(path, "manifest.json"));
+/** Whether a folder, or a zip, says that it is a bundle. */
+export const isBundlePath = (path: string): boolean => sourceOf(path)?.has("manifest.json") === true;
+
+/** What a manifest says, unchecked; undefined if there is none that can be read. */
+export function manifestIn(path: string): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(sourceOf(path)!.read("manifest.json", MOST_MANIFEST)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Files of a bundle by name. `read` throws an error whose code or message says why not. */
+interface BundleSource {
+  has(name: string): boolean;
+  read(name: string, most?: number): Uint8Array;
+}
+
+/** A folder, or a zip of what lies in one or of the folder itself; undefined for anything else. */
+function sourceOf(path: string): BundleSource | undefined {
+  if (!existsSync(path)) return undefined;
+  if (statSync(path).isDirectory())
+    return {
+      has: (name) => existsSync(join(path, name)),
+      read: (name, most) => readBytes(join(path, name), most),
+    };
+  if (!path.toLowerCase().endsWith(".zip")) return undefined;
+  const files = zippedFiles(path);
+  const manifests = Object.keys(files).filter((name) => /^([^/]+\/)?manifest\.json$/.test(name));
+  const folder = manifests.length === 1 ? manifests[0].slice(0, -"manifest.json".length) : "";
+  return {
+    has: (name) => Object.hasOwn(files, folder + name),
+    read(name, most = Infinity) {
+      if (!Object.hasOwn(files, folder + name)) throw new Error("it is not there");
+      const bytes = files[folder + name];
+      if (bytes.length > most) throw new Error(`${formatBytes(bytes.length)}, at most ${formatBytes(most)} are read`);
+      return bytes;
+    },
+  };
+}
+
+/** What a zip holds; nothing where it is none. */
+function zippedFiles(path: string): Readonly<Record<string, Uint8Array>> {
+  try {
+    return unpackZip(readBytes(path), path);
+  } catch {
+    return {};
+  }
+}
 
 /** Bytes of a manifest at most. */
-export const MOST_MANIFEST = 2 ** 26;
+const MOST_MANIFEST = 2 ** 26;
 
 const entryKind = object<FileEntry>({ bytes: integer(0), sha256: text(64) });
 
@@ -178,13 +208,5 @@ function entriesOf(path: string, files: unknown): Readonly<Record<string, FileEn
   } catch (error) {
     if (error instanceof Mismatch) throw corrupt(path, error.message);
     throw error;
-  }
-}
-
-function read(path: string, name: string, most?: number): Uint8Array {
-  try {
-    return readBytes(join(path, name), most);
-  } catch (error) {
-    throw corrupt(path, `${name} cannot be read (${reasonOf(error)})`, { file: name });
   }
 }

@@ -1,18 +1,15 @@
-// episodes as files: an archive of NumPy arrays (npz) with the model beside them, so that it can be shown again anywhere.
-// np.load(FILE)["qpos"] reads it too. Files may come from anyone: only what the format defines is accepted.
+// reads recordings, which may come from anyone: only what the format defines is accepted
 import { CorralError } from "../core/errors.ts";
 import { readBytes } from "../core/read-bytes.ts";
-import { integer, list, Mismatch, object, oneOf, positive, text, type Of } from "../core/schema.ts";
+import { Mismatch } from "../core/schema.ts";
 import { reasonOf } from "../core/write-bytes.ts";
-import { readNpy, writeNpy, type NpyArray } from "../io/npy.ts";
+import { readNpy, type NpyArray } from "../io/npy.ts";
 import { isZip } from "../model/archive.ts";
-import { packZip, unpackZip } from "../model/zip.ts";
+import { unpackZip } from "../model/zip.ts";
 import { loadSource, type Model, type ModelSource } from "../model/model.ts";
 import type { WorldPose } from "./poses.ts";
+import { ABOUT, aboutKind, MODEL, RECORDING_VERSION, type RecordingAbout } from "./recording-bytes.ts";
 
-const RECORDING_VERSION = 1;
-const ABOUT = "about.json";
-const MODEL = "mjcf/";
 const MOST_BYTES = 2 ** 30;
 /** Numbers of a row of the arrays; what is not named here is not shown and not checked further. */
 const WIDTHS = {
@@ -23,22 +20,6 @@ const WIDTHS = {
   mocap_pos: (model: Model) => 3 * model.nmocap,
   mocap_quat: (model: Model) => 4 * model.nmocap,
 } as const;
-
-const aboutKind = object({
-  format: oneOf("corral-recording"),
-  version: integer(1),
-  corral: text(64),
-  id: text(512),
-  control_dt: positive,
-  model: text(512),
-  reward_terms: list(text(256), { max: 256 }),
-});
-
-/** What a recording says of itself: environment, seconds of a control step, path of the MJCF in it, names of `reward_terms`. */
-export type RecordingAbout = Of<typeof aboutKind>;
-
-/** What is known of one world at one time, by name: numbers or lists of them. */
-export type Row = Readonly<Record<string, ArrayLike<number>>>;
 
 export interface EpisodeRecording {
   readonly about: RecordingAbout;
@@ -54,41 +35,6 @@ export interface EpisodeRecording {
 
 /** Whether a target of commands is a recording. */
 export const isRecordingPath = (path: string): boolean => path.toLowerCase().endsWith(".npz");
-
-/** The bytes of a recording of some episodes, each a list of rows of the same names and widths. */
-export function recordingBytes(
-  about: Omit<RecordingAbout, "format" | "version" | "model">,
-  source: ModelSource,
-  episodes: readonly (readonly Row[])[],
-): Uint8Array {
-  const frames = Math.max(...episodes.map((rows) => rows.length));
-  const files: Record<string, Uint8Array> = {};
-  for (const [name, first] of Object.entries(episodes[0][0])) {
-    const width = first.length;
-    const values = new Float64Array(frames * episodes.length * width);
-    for (let t = 0; t < frames; t++)
-      episodes.forEach((rows, e) => {
-        values.set(rows[Math.min(t, rows.length - 1)][name], (t * episodes.length + e) * width);
-      });
-    const scalar = SCALARS.has(name) ? [] : [width];
-    files[`${name}.npy`] = writeNpy({ shape: [frames, episodes.length, ...scalar], values });
-  }
-  const lengths = Float64Array.from(episodes, (rows) => rows.length);
-  files["lengths.npy"] = writeNpy({ shape: [episodes.length], values: lengths });
-  const all: RecordingAbout = {
-    format: "corral-recording",
-    version: RECORDING_VERSION,
-    ...about,
-    model: MODEL + source.file,
-  };
-  files[ABOUT] = new TextEncoder().encode(`${JSON.stringify(all, undefined, 2)}\n`);
-  files[all.model] = new TextEncoder().encode(source.xml);
-  for (const [path, bytes] of Object.entries(source.assets)) files[MODEL + path] = bytes;
-  return packZip(files);
-}
-
-/** Names whose rows are one number each, stored without an axis for it. */
-const SCALARS: ReadonlySet<string> = new Set(["time", "reward", "terminated", "truncated", "world", "seed"]);
 
 const corrupt = (path: string, why: string): CorralError =>
   new CorralError("recording-corrupt", `${path} is no recording that can be shown: ${why}. Record it again.`, { path });

@@ -5,7 +5,8 @@ import { CorralError } from "../core/errors.ts";
 import { corralVersion } from "../core/version.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor, type TensorData } from "../io/safetensors.ts";
 import { show } from "../core/show.ts";
-import { pack, unpack } from "../record/pack.ts";
+import { pack } from "../record/pack.ts";
+import { unpack } from "../record/unpack.ts";
 import { aboutKind, readPart, stateKind, type CheckpointAbout } from "./checkpoint-format.ts";
 import type { RunState } from "./progress.ts";
 

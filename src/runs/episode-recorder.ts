@@ -1,11 +1,9 @@
 // keeps whole episodes of worlds for a recording: state, actions, rewards and flags of every control step
-import { accessSync, constants, existsSync } from "node:fs";
-import { dirname } from "node:path";
 import { corralVersion } from "../core/version.ts";
-import { taskOf } from "../env/registry.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import { loadModel } from "../model/model.ts";
-import { recordingBytes, type Row } from "../render/recording.ts";
+import { isRegistered, taskOf } from "../env/registry.ts";
+import { loadTaskModel } from "../env/task/load.ts";
+import { recordingBytes, type Row } from "../render/recording-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 
 const STATE = ["time", "qpos", "qvel", "act", "mocap_pos", "mocap_quat"];
@@ -89,9 +87,10 @@ export class EpisodeRecorder {
   }
 
   /** The bytes of the file, with the model and what of it can only be looked at. Throws what `loadModel` throws. */
-  async bytes(): Promise<Uint8Array> {
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const { spec, id, frameSkip, model } = this.#env;
-    const { source } = await loadModel(taskOf(id).model, { visuals: true });
+    // of a task that nobody registered, what is simulated is all that is known
+    const { source } = isRegistered(id) ? await loadTaskModel(taskOf(id), { visuals: true }) : model;
     const about = {
       corral: corralVersion(),
       id,
@@ -100,10 +99,4 @@ export class EpisodeRecorder {
     };
     return recordingBytes(about, source, this.#ended);
   }
-}
-
-/** Throws what the file system throws if a new file cannot be written at a path. */
-export function assertNewFile(path: string): void {
-  if (existsSync(path)) throw Object.assign(new Error("it is there"), { code: "EEXIST" });
-  accessSync(dirname(path), constants.W_OK);
 }

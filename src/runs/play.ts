@@ -1,4 +1,6 @@
 // plays a policy in whole episodes, and keeps what happened in them
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
@@ -6,7 +8,7 @@ import type { VectorEnv } from "../env/host/vector-env.ts";
 import { AppendFile } from "../io/append-file.ts";
 import { writeWhole } from "../io/write-whole.ts";
 import { isRecordingPath } from "../render/recording.ts";
-import { assertNewFile, EpisodeRecorder } from "./episode-recorder.ts";
+import { EpisodeRecorder } from "./episode-recorder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { toJson } from "./folder.ts";
@@ -176,7 +178,8 @@ export async function play(source: string, options: PlayOptions = {}): Promise<P
 /** Throws `record-exists`, `record-not-written`. */
 function newRecorder(env: VectorEnv, path: string): EpisodeRecorder {
   try {
-    assertNewFile(path);
+    if (existsSync(path)) throw Object.assign(new Error("it is there"), { code: "EEXIST" });
+    accessSync(dirname(path), constants.W_OK);
   } catch (cause) {
     throw recordError(path, cause);
   }

@@ -1,11 +1,10 @@
 // bundles of updates that were stopped because something was not finite: all that it takes to execute them again
-import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { readBytes } from "../core/read-bytes.ts";
+import { sha256 } from "../core/packing.ts";
 import { Mismatch } from "../core/schema.ts";
 import { decodeSafetensors, encodeSafetensors, type Tensor } from "../io/safetensors.ts";
-import { hashOf, versions } from "../record/bundle.ts";
-import { corrupt, MOST_MANIFEST, readSealed, writeSealed } from "../record/sealed.ts";
+import { versions } from "../record/bundle.ts";
+import { corrupt, manifestIn, readSealed, writeSealed } from "../record/sealed.ts";
 import { KIND, readEvidence, type UpdateBundleAbout } from "./update-format.ts";
 import { kernelCode } from "../rl/device/kernels.ts";
 import { KERNELS, type KernelName } from "../rl/device/kernel-table.ts";
@@ -23,7 +22,7 @@ export interface UpdateBundle {
 /** Tells one set of kernels from another. */
 export function kernelsHash(): string {
   const names = Object.keys(KERNELS) as KernelName[];
-  return hashOf(names.flatMap((name) => [kernelCode(name), kernelCode(name, "lanes")]).join("\n"));
+  return sha256(names.flatMap((name) => [kernelCode(name), kernelCode(name, "lanes")]).join("\n"));
 }
 
 /**
@@ -53,15 +52,8 @@ export function writeUpdateBundle(
 }
 
 /** Whether a path is a bundle of an update. */
-export function isUpdateBundle(path: string): boolean {
-  const manifest = join(path, "manifest.json");
-  try {
-    const found = JSON.parse(new TextDecoder().decode(readBytes(manifest, MOST_MANIFEST))) as { kind?: string } | null;
-    return found?.kind === KIND;
-  } catch {
-    return false;
-  }
-}
+export const isUpdateBundle = (path: string): boolean =>
+  (manifestIn(path) as { kind?: string } | null | undefined)?.kind === KIND;
 
 /**
  * Reads a bundle and checks every byte.

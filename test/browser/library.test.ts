@@ -1,5 +1,6 @@
 // the library in a real browser: compiled there, stepped there, with the bits that Node has
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,8 +10,12 @@ import { makeVec } from "../../src/env/index.ts";
 import { encodePolicySafetensors } from "../../src/export/safetensors.ts";
 import { makeTerrain } from "../../src/model/terrain/terrain.ts";
 import { terrainFromImage } from "../../src/model/terrain/image.ts";
-import { packZip } from "../../src/model/zip.ts";
+import { packZip } from "../../src/model/zip-stream.ts";
+import { readBundle } from "../../src/record/read-bundle.ts";
+import { readRecording, recordedModel } from "../../src/render/recording.ts";
 import { png } from "../../src/render/png.ts";
+import { recordEpisodes } from "../../src/runs/record-episodes.ts";
+import { replay } from "../../src/crash/replay.ts";
 import { AppliedPolicy } from "../../src/rl/networks/apply-policy.ts";
 import { Ppo } from "../../src/rl/index.ts";
 import { openBrowser, type Browser, type Page } from "../support/browser.ts";
@@ -47,12 +52,13 @@ const inFolder = (folder: string): Record<string, Uint8Array> =>
 /** A picture of a slope. */
 const HILL = png({ width: 4, height: 3, rgba: Uint8Array.from({ length: 48 }, (_, i) => 5 * (i - (i % 4))) });
 
+const folder = mkdtempSync(join(tmpdir(), "corral-page-"));
 let browser: Browser | undefined;
 let server: FileServer;
 beforeAll(async () => {
   browser = await openBrowser();
   const { files } = await buildBrowser({ entries: { page: join(ROOT, "test/support/library-page.ts") } });
-  const zip = packZip(inFolder("robot/"));
+  const zip = await packZip(inFolder("robot/"));
   server = await serveFiles({
     ...files,
     ...inFolder("models/"),
@@ -65,6 +71,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
+  rmSync(folder, { recursive: true });
   await browser?.close();
   await server.close();
 });
@@ -232,6 +239,45 @@ describe("the library in a browser", () => {
       "6144 env steps, ",
     ]);
     expect(wrong).toEqual([]);
+    await page.close();
+  });
+
+  test("gives a crash as a bundle that Node replays, and episodes as a recording that it shows", async (context) => {
+    if (!browser) return context.skip(NONE);
+    const { page, wrong } = await open();
+    const { name, zip, episodes } = await page.evaluate<Record<"name" | "zip" | "episodes", string>>(`(async () => {
+      const base64 = async (bytes) => {
+        const reader = new FileReader();
+        reader.readAsDataURL(new Blob([bytes]));
+        await new Promise((done) => (reader.onload = done));
+        return reader.result.split(",")[1];
+      };
+      let saved = [];
+      const recorder = { everySteps: 4, save: (...given) => (saved = given) };
+      const envs = await corral.makeVec("InvertedPendulum-v5", { numEnvs: 4, device: "wasm", threads: 1, recorder });
+      const episodes = await corral.recordEpisodes(envs, () => new Float32Array(4).fill(0.2), { seed: 3 });
+      await envs.reset({ seed: 3 });
+      await envs.setState({ qvel: [1e30, -1e30] }, [2]);
+      await envs.step(new Float32Array(4));
+      await envs.close();
+      return { name: saved[0], zip: await base64(saved[1]), episodes: await base64(episodes) };
+    })()`);
+    const [bundle, recording] = [join(folder, name), join(folder, "episodes.npz")];
+    writeFileSync(bundle, Buffer.from(zip, "base64"));
+    writeFileSync(recording, Buffer.from(episodes, "base64"));
+    const found = readBundle(bundle);
+    expect(found.about.platform).toMatch(/^browser Chrome /);
+    expect(await replay(found)).toMatchObject({ identical: true });
+
+    const read = readRecording(recording);
+    expect((await recordedModel(read, recording)).nq).toBe(2);
+    await using envs = await makeVec("InvertedPendulum-v5", { numEnvs: 4, device: "wasm", threads: 1 });
+    const here = join(folder, "here.npz");
+    writeFileSync(here, await recordEpisodes(envs, () => new Float32Array(4).fill(0.2), { seed: 3 }));
+    expect(read.lengths).toEqual(readRecording(here).lengths);
+    expect(read.arrays).toEqual(readRecording(here).arrays);
+    // a bundle that nobody takes is told of, in the page's console
+    expect(wrong.filter((text) => !text.includes("corral-crash"))).toEqual([]);
     await page.close();
   });
 

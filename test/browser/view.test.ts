@@ -14,7 +14,7 @@ import { Session } from "../../src/view/session.ts";
 import { openBrowser, type Browser, type Locator } from "../support/browser.ts";
 import { openDevice } from "../../src/gpu/index.ts";
 import { png, type Picture } from "../../src/render/png.ts";
-import { recordingBytes } from "../../src/render/recording.ts";
+import { recordingBytes } from "../../src/render/recording-bytes.ts";
 import { decodeFrame } from "../../src/view/messages.ts";
 import { pictureBounds } from "../support/tolerances.ts";
 import {
@@ -270,7 +270,7 @@ describe("corral view", () => {
     const path = join(root, "episode.npz");
     const rows = [0, 1, 2].map((t) => ({ time: [0.01 * t], qpos: [0, 0, 0.3 + t, 1, 0, 0, 0, 0], reward: [t] }));
     const about = { corral: "0", id: CODE, control_dt: 0.01, reward_terms: [] };
-    writeFileSync(path, recordingBytes(about, { xml: MODEL, file: "model.xml", assets: {} }, [rows]));
+    writeFileSync(path, await recordingBytes(about, { xml: MODEL, file: "model.xml", assets: {} }, [rows]));
     await using shown = new Session(await viewTarget(path, {}), true);
     await using own = await ViewServer.listen(routesOf(shown, await pageFiles()));
     const { page, wrong } = await openPage(browser, own.url, { width: 320, height: 480 });

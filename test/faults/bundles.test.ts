@@ -18,6 +18,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
 import { readBundle } from "../../src/record/read-bundle.ts";
+import { packZip } from "../../src/model/zip-stream.ts";
+import { unpackZip } from "../../src/model/zip.ts";
 import { readSealed, writeSealed } from "../../src/record/sealed.ts";
 import { builtProgram } from "../support/built.ts";
 import { corralInside } from "../support/cli-inside.ts";
@@ -113,6 +115,40 @@ test("a folder that cannot be written, and a bundle over its bound", async () =>
   ]);
 });
 
+test("a bundle that is saved as a zip is the one of the folder, and is replayed from it", async () => {
+  const saved: [name: string, zip: Uint8Array][] = [];
+  await using env = await crash({ save: (name: string, zip: Uint8Array) => void saved.push([name, zip]) });
+  const [[name, zip]] = saved;
+  expect([saved.length, env.health().bundles]).toEqual([1, [name]]);
+  const path = join(root, name);
+  writeFileSync(path, zip);
+  const [own, folder] = [readBundle(path), readBundle(good)];
+  expect(own.recording).toEqual(folder.recording);
+  expect([own.about.program, own.about.shader]).toEqual([folder.about.program, folder.about.shader]);
+  const { code, stdout, stderr } = await corralInside(["replay", path]);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain("identical");
+
+  // a folder that somebody has packed, for an issue
+  const packed = join(root, "packed.zip");
+  const files = Object.entries(unpackZip(zip, name)).map(([file, bytes]) => [`folder/${file}`, bytes] as const);
+  writeFileSync(packed, await packZip(Object.fromEntries(files)));
+  expect(readBundle(packed).recording).toEqual(folder.recording);
+  // bytes that were altered, and a zip of something else
+  writeFileSync(
+    packed,
+    await packZip(Object.fromEntries(files.map(([f, b]) => [f, f.endsWith("gz") ? b.slice(1) : b]))),
+  );
+  expect(() => readBundle(packed)).toThrow(/^\[bundle-corrupt\]/);
+  writeFileSync(packed, zip.subarray(0, 1000));
+  expect(() => readBundle(packed)).toThrow(/^\[no-bundle\]/);
+  const refuses = () => Promise.reject(new Error("no room"));
+  await using refused = await crash({ save: refuses });
+  expect(refused.health().notWritten).toMatchObject([
+    { code: "bundle-not-written", reason: expect.stringContaining("no room") },
+  ]);
+});
+
 test("as many as were allowed", async () => {
   const directory = join(root, "many");
   await using env = await makeVec("Hopper-v5", { numEnvs: 4, device: "cpu", recorder: { directory, maxBundles: 4 } });
@@ -199,7 +235,15 @@ test("a writer that is killed leaves whole folders, and one that the next writer
 test("options of the recorder that cannot be", async () => {
   const code = (recorder: unknown) =>
     makeVec("CartPole", { numEnvs: 4, device: "cpu", recorder: recorder as true }).then(() => "made", codeOf);
-  for (const bad of [{ everySteps: 0 }, { keep: 1.5 }, { worlds: [] }, { worlds: [4] }, 7, { directory: 3 }])
+  for (const bad of [
+    { everySteps: 0 },
+    { keep: 1.5 },
+    { worlds: [] },
+    { worlds: [4] },
+    7,
+    { directory: 3 },
+    { save: "x.zip" },
+  ])
     expect(await code(bad)).toBe("bad-option");
   expect(await code({ wolrds: "all" })).toBe("unknown-option");
 });

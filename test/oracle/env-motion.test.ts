@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defineTask, loadMotion, makeVec, Motion, type Scene } from "../../src/index.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
-import { packZip } from "../../src/model/zip.ts";
+import { packZip } from "../../src/model/zip-stream.ts";
 import { writeNpy } from "../../src/io/npy.ts";
 import { envBounds } from "../support/tolerances.ts";
 
@@ -144,7 +144,7 @@ test("velocities are MuJoCo's differences of the frames, and a world that flies 
 });
 
 test("npz, CSV with names and quaternions of another order are the same motion", async () => {
-  const npz = packZip({
+  const npz = await packZip({
     "qpos.npy": writeNpy({ shape: [13, 12], values: Float64Array.from(ROWS.flat()) }),
     "fps.npy": writeNpy({ shape: [], values: Float64Array.of(FPS) }),
   });

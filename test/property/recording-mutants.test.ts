@@ -5,9 +5,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CorralError } from "../../src/core/errors.ts";
-import { packZip, unpackZip } from "../../src/model/zip.ts";
+import { unpackZip } from "../../src/model/zip.ts";
+import { packZip } from "../../src/model/zip-stream.ts";
 import { loadModel } from "../../src/model/model.ts";
-import { readRecording, recordedModel, recordedPoses, recordingBytes } from "../../src/render/recording.ts";
+import { readRecording, recordedModel, recordedPoses } from "../../src/render/recording.ts";
+import { recordingBytes } from "../../src/render/recording-bytes.ts";
 import { byteChange, change, mutate, mutateBytes, MUTANTS, RAN } from "../support/mutants.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-recordings-"));
@@ -19,7 +21,7 @@ beforeAll(async () => {
   const { source } = await loadModel(XML, { visuals: true });
   const row = (z: number) => ({ time: [z], qpos: [0, 0, z, 1, 0, 0, 0], qvel: Array(6).fill(0), action: [0.5] });
   const about = { corral: "0", id: "Ball", control_dt: 0.02, reward_terms: ["alive"] };
-  good = recordingBytes(about, source, [[row(0), row(1), row(2)], [row(3)]]);
+  good = await recordingBytes(about, source, [[row(0), row(1), row(2)], [row(3)]]);
 });
 
 /** Reads a file and takes all that is shown of it. */
@@ -60,7 +62,7 @@ test("bytes that were changed, of the archive and of its files", async () => {
       if (name === "") return use(mutateBytes(good, how));
       const files = unpackZip(good, "good");
       files[name] = mutateBytes(files[name], how);
-      return use(packZip(files));
+      return use(await packZip(files));
     }),
     { numRuns: MUTANTS },
   );
@@ -73,7 +75,7 @@ test("what it says of itself, changed", async () => {
       const about = JSON.parse(Buffer.from(files["about.json"]).toString()) as object;
       for (const each of changes) mutate({ about }, each);
       files["about.json"] = Buffer.from(JSON.stringify(about) ?? "");
-      await use(packZip(files));
+      await use(await packZip(files));
     }),
     { numRuns: MUTANTS },
   );

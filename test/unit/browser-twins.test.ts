@@ -17,6 +17,7 @@ type Twins = [
     typeof import("../../src/batch/wasm/kernel-cache.ts")
   >,
   Wrong<typeof import("../../src/core/host.browser.ts"), typeof import("../../src/core/host.ts")>,
+  Wrong<typeof import("../../src/core/packing.browser.ts"), typeof import("../../src/core/packing.ts")>,
   Wrong<typeof import("../../src/core/path.browser.ts").posix, typeof import("../../src/core/path.ts").posix>,
   Wrong<typeof import("../../src/core/shader-text.browser.ts"), typeof import("../../src/core/shader-text.ts")>,
   Wrong<typeof import("../../src/core/thread.browser.ts"), typeof import("../../src/core/thread.ts")>,
@@ -30,14 +31,14 @@ type Twins = [
     typeof import("../../src/model/terrain/read-image.browser.ts"),
     typeof import("../../src/model/terrain/read-image.ts")
   >,
-  Wrong<typeof import("../../src/record/bundle.browser.ts"), typeof import("../../src/record/bundle.ts")>,
+  Wrong<typeof import("../../src/record/sealed.browser.ts"), typeof import("../../src/record/sealed.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
     typeof import("../../src/rl/replay/file-rows.browser.ts").FileRows,
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
   >,
 ];
-const TWINS = 17;
+const TWINS = 18;
 
 test("modules for browsers have the types of those that they replace", () => {
   // does not compile if any is wrong

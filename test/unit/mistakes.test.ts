@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import * as corral from "../../src/index.ts";
 import { decodeSafetensors, encodeSafetensors } from "../../src/io/safetensors.ts";
-import { packZip } from "../../src/model/zip.ts";
+import { packZip } from "../../src/model/zip-stream.ts";
 import { field } from "../../src/model/fields.ts";
 import { CorralError, createSimulation, loadModel, makeVec } from "../../src/index.ts";
 
@@ -140,9 +140,9 @@ const header = (name: string) => encodeSafetensors({ [name]: { shape: [3], data:
 describe("names of models, files and callers stay in their lines", () => {
   const folder = mkdtempSync(join(tmpdir(), "corral-names-"));
   afterAll(() => rmSync(folder, { recursive: true }));
-  const archive = (path: string): string => {
+  const archive = async (path: string): Promise<string> => {
     const file = join(folder, "robots.zip");
-    writeFileSync(file, zipped(path));
+    writeFileSync(file, await zipped(path));
     return file;
   };
 
@@ -156,8 +156,8 @@ describe("names of models, files and callers stay in their lines", () => {
     ["an environment", () => makeVec(NASTY, on)],
     ["a file of a model", () => loadModel(`<mujoco><include file="x&#10;[ok] y.xml"/></mujoco>`)],
     ["a path", () => loadModel(NASTY)],
-    ["a model in a zip", () => loadModel(archive(`a/${NASTY}.xml`))],
-    ["a file that leads out of a zip", () => loadModel(archive(`../${NASTY}`))],
+    ["a model in a zip", async () => loadModel(await archive(`a/${NASTY}.xml`))],
+    ["a file that leads out of a zip", async () => loadModel(await archive(`../${NASTY}`))],
     ["an array", () => decodeSafetensors(header(NASTY), "a file")],
   ])("%s", async (_, use) => {
     const error = await (async () => use())().then(

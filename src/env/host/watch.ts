@@ -226,7 +226,7 @@ export class Watch {
   async #write(tripped: readonly TrippedWorld[], steps: number): Promise<void> {
     const { recorder } = this;
     if (!recorder) return;
-    const { maxBundles, maxWorlds, maxBytes, directory } = recorder.settings;
+    const { maxBundles, maxWorlds, save } = recorder.settings;
     const [{ segments }] = [recorder];
     const reaches = segments[0]?.start ?? Infinity;
     const known = tripped.filter(({ world, step }) => recorder.has(world) && step > reaches).slice(0, maxWorlds);
@@ -248,10 +248,11 @@ export class Watch {
       const worlds = known.map(({ world }) => world);
       const recording = await recorder.capture(worlds, ["obs", "result"]);
       const name = `${this.#spec.task.id.replace(/[^\w.-]/g, "_").slice(0, 64)}-step${first.step}-world${first.id}`;
-      const path = writeBundle(directory, name, maxBytes, { ...this.#parts(), message, tripped: known, recording });
+      const path = await writeBundle(recorder.settings, name, { ...this.#parts(), message, tripped: known, recording });
       this.#written.set(kind, (this.#written.get(kind) ?? 0) + 1);
       this.#health.wrote(path);
-      warn("corral-crash", `${message} Bundle: ${path}. Run: corral replay ${path} --bisect`);
+      const where = save === undefined ? path : `${path}, given to recorder.save`;
+      warn("corral-crash", `${message} Bundle: ${where}. Run: corral replay ${path} --bisect`);
     } catch (error) {
       // a lost device is reported by every call
       const known = error instanceof CorralError && error.code.startsWith("bundle-");
