@@ -171,7 +171,8 @@ function assertRecorded({ actions, policy }: FilmOptions, what: string): void {
     if (given !== undefined) throw new UsageError(`--${name} is of what is simulated; ${what} has its own actions.`);
 }
 
-function cameraOf(cameras: readonly string[], name: string): number {
+/** The place of a camera among those of a model. Throws `UsageError`. */
+export function cameraOf(cameras: readonly string[], name: string): number {
   const found = cameras.indexOf(name);
   if (found >= 0) return found;
   const { hint } = alternatives(name, cameras);

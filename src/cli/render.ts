@@ -16,7 +16,7 @@ import { Renderer } from "../render/renderer.ts";
 import { SHOWN, showWorlds } from "../render/show.ts";
 import { encodeFrame } from "../view/messages.ts";
 import { standalonePage } from "../view/page.ts";
-import { crashFilm, playedFilm, recordedFilm, type Film, type FilmOptions } from "./film.ts";
+import { cameraOf, crashFilm, playedFilm, recordedFilm, type Film, type FilmOptions } from "./film.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
 import { deviceOf, onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
@@ -36,14 +36,14 @@ drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
                     .html is one file that plays them in a browser with WebGPU, and loads nothing
   --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all; of a crash all, for a PNG up to
                     the one that broke)
-  --every N         a picture after each so many control steps (2)
+  --every N         a picture after each so many control steps (2); pages have all
   --worlds N        worlds side by side (1)
   --world ID        of a crash bundle: the world to draw, by id; default: the first that failed
   --policy FILE     a policy of corral export acts in the environment
   --actions WHAT    random (default) or none; a policy acts by itself
   --seed S          of start states and random actions (0)
   --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating base
-  --size WxH        pixels (640x480)
+  --size WxH        pixels (640x480); of a page its reader chooses this, and --plain and --groups
   --plain           colours alone: a light, a sky and a floor of our own in place of the model's textures and lights
   --groups          geoms of all groups, those that only collide among them
   --device NAME     where worlds step: wasm (default), gpu, cpu or cpu-f64; a policy acts there
@@ -98,7 +98,12 @@ export async function run(args: string[]): Promise<number> {
   const worlds = integerOption("worlds", values.worlds, 1);
   const seed = integerOption("seed", values.seed, 0, 0);
   const moves = kind !== ".png";
-  if (kind === ".html") return renderPage(target, out, wanted ?? Infinity, values);
+  if (kind === ".html") {
+    const other = (["every", "size", "plain", "groups"] as const).find((name) => values[name] !== undefined);
+    if (other !== undefined)
+      throw new UsageError(`--${other} is of pictures: in a page whoever looks at it chooses. Leave it out.`);
+    return renderPage(target, out, wanted ?? Infinity, values);
+  }
 
   const { device = "wasm", threads, adapter } = deviceOf(values);
   const where = {
@@ -185,10 +190,12 @@ async function renderPage(
   target: string,
   out: string,
   wanted: number,
-  { json, ...values }: Parameters<typeof viewTarget>[1] & { readonly json?: boolean },
+  { json, camera, ...values }: Parameters<typeof viewTarget>[1] & { readonly json?: boolean; readonly camera?: string },
 ): Promise<number> {
   await using subject = await viewTarget(target, values);
   const { facts } = subject;
+  const names = facts.scene.cameras.map(({ name }) => name);
+  const seen = camera === undefined ? {} : { camera: cameraOf(names, camera) };
   const last = Math.min(wanted, facts.kind === "live" ? (wanted === Infinity ? PAGE_STEPS : wanted) : facts.steps);
   const frames: Uint8Array[] = [];
   // a crash is opened where it broke
@@ -201,7 +208,7 @@ async function renderPage(
     const said = { serial: 0, step, time, plots, actor: "", back: step, paused: false, speed: 1, ...more };
     frames.push(encodeFrame({ facts: said, poses }));
   }
-  const shown = { ...facts, kind: "recording", actors: [], actions: [], keyframes: [], steps: last } as const;
+  const shown = { ...facts, ...seen, kind: "recording", actors: [], actions: [], keyframes: [], steps: last } as const;
   const bytes = Buffer.from(await standalonePage(shown, frames));
   writeWhole(out, bytes);
   if (json) printJson({ target, out, pictures: frames.length, worlds: facts.worlds, bytes: bytes.length });

@@ -29,7 +29,8 @@ export class Looking {
   constructor(facts: Facts) {
     this.#facts = facts;
     this.#camera = facts.home;
-    this.#mode = facts.worlds > 1 && !facts.places ? "free" : "tracking";
+    const usual = facts.worlds > 1 && !facts.places ? "free" : "tracking";
+    this.#mode = facts.camera === undefined ? usual : String(facts.camera);
     this.places = facts.places;
   }
 

@@ -29,6 +29,8 @@ export interface Facts {
   /** Control steps of a recording; 0 where worlds go on. */
   readonly steps: number;
   readonly scene: Scene;
+  /** The camera of the model that is looked through at first; without it a free one. */
+  readonly camera?: number;
   /** Said above the picture. */
   readonly note?: string;
   /** Worlds that are shown as ghosts, where each stands, and what went wrong. */

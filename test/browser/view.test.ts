@@ -65,6 +65,39 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
+/** The colours of every text of the page, and of what each stands on. */
+const COLOURS = `(() => {
+  const probe = document.createElement("i");
+  probe.style.color = "Canvas";
+  document.body.append(probe);
+  const ground = getComputedStyle(probe).color;
+  probe.remove();
+  const shows = (element) => element.checkVisibility() && !element.matches(":disabled, #labels *, option") &&
+    [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "");
+  const groundOf = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const { backgroundColor } = getComputedStyle(at);
+      if (!/[,/] *0\\)$/.test(backgroundColor)) return backgroundColor;
+    }
+    return ground;
+  };
+  return [...document.querySelectorAll("body *")].filter(shows)
+    .map((element) => [element.textContent.trim().slice(0, 30), getComputedStyle(element).color, groundOf(element)]);
+})()`;
+/** Of text to its ground (WCAG 2.1, 1.4.3). */
+const READABLE = 4.5;
+
+/** The ratio of the luminances of two colours, the lighter by the darker (WCAG 2.1). */
+function contrast(colours: readonly string[]): number {
+  const [low, high] = colours
+    .map((colour) => {
+      const [r, g, b] = (colour.match(/[\d.]+/g) ?? []).map((x) => ((Number(x) / 255 + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    })
+    .toSorted((a, b) => a - b);
+  return high / low;
+}
+
 /** Waits until what is drawn is as far from a picture as it is to be. */
 async function drawnUntil(canvas: Locator, from: Picture, isSo: (far: number) => boolean): Promise<void> {
   const waiting = new Waiting("a picture as far from another as it is to be");
@@ -252,12 +285,21 @@ describe("corral view", () => {
   test("plays a page that holds its recording, from a file, and loads nothing", async (context) => {
     if (!browser) return context.skip("no browser for this system");
     const out = join(root, "clip.html");
-    const made = await corral(["render", file, "--out", out, "--steps", "4", "--actions", "none"]);
+    const made = await corral(["render", file, "--out", out, "--steps", "4", "--actions", "none", "--camera", "above"]);
     expect(made.code, made.stderr).toBe(0);
     const { page, wrong } = await openPage(browser, pathToFileURL(out).href);
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 4,')");
     await page.locator("#back").click();
     await settled(page, "document.querySelector('#now').textContent.startsWith('step 3,')");
+    expect(await page.locator("#camera").inputValue()).toBe("0");
+    await page.locator("#camera").selectOption("tracking");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const found = await page.evaluate<[string, string, string][]>(COLOURS);
+      expect(found.length).toBeGreaterThan(20);
+      for (const [text, ...colours] of found)
+        expect(contrast(colours), `${colorScheme}: "${text}", ${colours.join(" on ")}`).toBeGreaterThan(READABLE);
+    }
     expect(fromKept("recording", await still(page.locator("#canvas")))).toBeLessThan(pictureBounds.page.value);
     expect(await page.locator("#title").textContent()).toBe(CODE);
     expect(readFileSync(out, "utf8")).not.toContain(CODE);

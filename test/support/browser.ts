@@ -14,6 +14,7 @@ export interface Page {
   frameLocator(selector: string): Pick<Page, "locator">;
   waitForSelector(selector: string, options?: { state?: "attached" }): Promise<unknown>;
   evaluate<T>(text: string): Promise<T>;
+  emulateMedia(options: { colorScheme: "light" | "dark" }): Promise<void>;
   setViewportSize(size: { width: number; height: number }): Promise<void>;
   screenshot(): Promise<Buffer>;
   setDefaultTimeout(milliseconds: number): void;
