@@ -1,7 +1,7 @@
 // a batch: kernels over arenas of world records, on a GPU device or on the CPU
 import type { FloatPrecision } from "../core/float32.ts";
 import { timed } from "../core/spans.ts";
-import type { Trace } from "../trace/graph.ts";
+import type { Trace, TraceForm } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
@@ -23,8 +23,7 @@ export interface KernelSource {
   readonly name: string;
   /** Whether it evaluates the physics, and may be cut between stages. */
   readonly isStep?: boolean;
-  /** `unroll`: straight-line code, or runtime loops. */
-  readonly trace: (layouts: Readonly<Record<string, ArenaLayout>>, unroll: boolean) => Trace;
+  readonly trace: (layouts: Readonly<Record<string, ArenaLayout>>, form: TraceForm) => Trace;
 }
 
 /** What a batch is made of; plain data and pure functions, no device. */
@@ -163,9 +162,9 @@ function traceKernels(
   const kernels = new Map<string, WgslKernel>();
   const cuts = new Map<string, CutKernel>();
   const tables: ArenaRequest[] = [];
-  const unroll = spec.unrolled?.(emission.target) ?? true;
+  const form = { unroll: spec.unrolled?.(emission.target) ?? true, roomy: emission.roomy };
   for (const source of spec.kernels) {
-    const traced = source.trace(layouts, unroll);
+    const traced = source.trace(layouts, form);
     const title = `${spec.name}: ${source.name}`;
     const kernel = toWgsl(traced, { ...emission, title });
     traces.set(source.name, traced);

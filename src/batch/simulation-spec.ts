@@ -117,11 +117,11 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
       {
         name: "step",
         isStep: true,
-        trace: (arenas, unroll) =>
+        trace: (arenas, form) =>
           traceSimulation(
             { ...base, state: arenas.state, params: names },
             { control: arenas.control, derived: arenas.derived },
-            unroll,
+            form,
           ),
       },
     ],

@@ -124,7 +124,7 @@ function specOf(model: Model, numEnvs: number, isUnrolled: boolean): BatchSpec {
     ],
     kernels: CUTS.map(([cut]) => ({
       name: cut,
-      trace: (arenas, unroll): Trace =>
+      trace: (arenas, form): Trace =>
         trace(
           () => {
             const names = params.map(({ name, type }) => ({ name, type }));
@@ -141,7 +141,7 @@ function specOf(model: Model, numEnvs: number, isUnrolled: boolean): BatchSpec {
             sumUntil(cut, w, nconmax, (x) => sum.set(add(sum.get(), x)));
             new RecordIO(arenas.sum).store("sum", [sum.get()]);
           },
-          { unroll, params: params.map(({ name, type }) => ({ name, type })) },
+          { ...form, params: params.map(({ name, type }) => ({ name, type })) },
         ),
     })),
   };

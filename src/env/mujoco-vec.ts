@@ -12,6 +12,7 @@ import { oracleBytes } from "../model/oracle.ts";
 import { MuJoCoWorld, WORLD_STATE } from "../monitor/mujoco-world.ts";
 import { listen } from "../model/mujoco.ts";
 import { layoutsOf } from "../batch/batch.ts";
+import type { TraceForm } from "../trace/graph.ts";
 import type { EnvSpec } from "./kernel/env-kernel.ts";
 import type { Layouts } from "./kernel/env-world.ts";
 import { OUTSIDE, outsideArena, outsideOutputs, traceBegin, traceEnd } from "./kernel/outside-kernels.ts";
@@ -218,8 +219,8 @@ export async function makeMuJoCoVec(env: string | Task, given: NamedOptions): Pr
       arenas: [...batch.arenas, outsideArena(spec)],
       kernels: [
         ...batch.kernels.filter(({ name }) => name !== "step"),
-        { name: "begin", trace: (arenas: Layouts, unroll: boolean) => traceBegin(spec, arenas, unroll) },
-        { name: "step", trace: (arenas: Layouts, unroll: boolean) => traceEnd(spec, arenas, unroll) },
+        { name: "begin", trace: (arenas: Layouts, form: TraceForm) => traceBegin(spec, arenas, form) },
+        { name: "step", trace: (arenas: Layouts, form: TraceForm) => traceEnd(spec, arenas, form) },
       ],
     };
   };

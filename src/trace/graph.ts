@@ -14,9 +14,15 @@ import {
 } from "./nodes.ts";
 import type { Op, Type } from "./operations.ts";
 
-export interface TraceOptions {
+/** How the code of a kernel is laid out. */
+export interface TraceForm {
   /** Straight-line code (default) or runtime loops if the program says `each`. */
-  unroll?: boolean;
+  readonly unroll?: boolean;
+  /** Whether private memory is that of a CPU: WebAssembly's and JavaScript's. */
+  readonly roomy?: boolean;
+}
+
+export interface TraceOptions extends TraceForm {
   /** Sines, logarithms and the like by the host's functions, for references in float64. */
   exact?: boolean;
   /** Parameters in slot order, where several kernels share one uniform buffer. */
@@ -37,6 +43,8 @@ export class Trace {
   readonly unroll: boolean;
   /** Whether transcendental functions stay calls that only the float64 JavaScript back end can run. */
   readonly exact: boolean;
+  /** Whether private memory is that of a CPU. */
+  readonly roomy: boolean;
   nodes = 0;
   /** The loops of the program around this point, innermost last: `each` whether unrolled or not, and `loop`. */
   readonly nest: ("each" | "loop")[] = [];
@@ -46,6 +54,7 @@ export class Trace {
   constructor(options: TraceOptions = {}) {
     this.unroll = options.unroll ?? true;
     this.exact = options.exact ?? false;
+    this.roomy = options.roomy ?? false;
     for (const { name, type } of options.params ?? []) this.param(name, type);
   }
 

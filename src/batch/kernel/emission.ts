@@ -13,6 +13,8 @@ export interface Emission extends WgslForm {
   readonly target: Target;
   /** Whether the kernel of a step runs in pieces, or only if a lane has no registers for all of it. */
   readonly cut: boolean | "auto";
+  /** Whether no driver compiles them, so that private memory is a CPU's. */
+  readonly roomy?: boolean;
 }
 
 /** Values that live at once in a whole kernel for GPUs, by the order of its text: compilers need 0.8 to 0.9 registers for each. */

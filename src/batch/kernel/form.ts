@@ -71,7 +71,7 @@ export function simulationCost(model: Model, unroll: boolean): Cost {
   const { state, control, derived } = layoutsOf(planArenas({ name: "cost", numEnvs: 1, params, arenas, kernels: [] }));
   const names = params.map(({ name, type }) => ({ name, type }));
   const spec = { model, nconmax, applied: true, outputs: [], state, params: names };
-  return costOf(traceSimulation(spec, { control, derived }, unroll));
+  return costOf(traceSimulation(spec, { control, derived }, { unroll }));
 }
 
 /** Room for contacts if none is asked for: all that the candidate pairs can make, or the most that a pool keeps. */

@@ -1,6 +1,6 @@
 // the kernels of a simulation: read a world's record, step or evaluate, write it back
 import { each, loop, param, stage, variable, when, type Variable } from "../../trace/control.ts";
-import { trace, type Trace } from "../../trace/graph.ts";
+import { trace, type Trace, type TraceForm } from "../../trace/graph.ts";
 import { add, and, bor, eq, gt, max, select, sub, toF32, toU32, type Bool, type Int } from "../../trace/scalar.ts";
 import { fieldSize, type Capacities, type FieldName } from "../../model/fields.ts";
 import { remembersEnergy } from "../../model/energy.ts";
@@ -184,10 +184,9 @@ export interface SimArenas {
 
 /**
  * The kernel of a simulation: `nstep` physics steps (mj_step), or if `nstep` is 0 one evaluation of the derived
- * fields (mj_forward). One kernel does both, since compiling takes longer than anything else. `unroll`: straight-line
- * code, or runtime loops over tables.
+ * fields (mj_forward). One kernel does both, since compiling takes longer than anything else.
  */
-export function traceSimulation(spec: KernelSpec, arenas: SimArenas, unroll: boolean): Trace {
+export function traceSimulation(spec: KernelSpec, arenas: SimArenas, form: TraceForm): Trace {
   const { exact = false, params } = spec;
   return trace(
     () => {
@@ -204,6 +203,6 @@ export function traceSimulation(spec: KernelSpec, arenas: SimArenas, unroll: boo
         io.store("status", w.needed ? [w.status.get(), toU32(w.needed.get())] : [w.status.get()], "u32");
       });
     },
-    { unroll, exact, params },
+    { ...form, exact, params },
   );
 }

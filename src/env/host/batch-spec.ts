@@ -126,8 +126,8 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
       ...(vec.snapshotEvery === undefined ? [] : snapshotArenas(kept)),
     ],
     kernels: [
-      { name: "step", isStep: true, trace: (arenas, unroll) => traceStep(spec, arenas, unroll) },
-      { name: "reset", trace: (arenas, unroll) => traceReset(spec, arenas, unroll) },
+      { name: "step", isStep: true, trace: (arenas, form) => traceStep(spec, arenas, form) },
+      { name: "reset", trace: (arenas, form) => traceReset(spec, arenas, form) },
       ...(vec.recorder
         ? recordKernels(
             states.map(({ name }) => name),

@@ -2,7 +2,7 @@
 // autoreset, store, one invocation a world and one run a control step. `reset`: new episodes where the host asks, or
 // marks for a run of `step` that follows.
 import { markStage, param, stage, when } from "../../trace/control.ts";
-import { trace, type Trace } from "../../trace/graph.ts";
+import { trace, type Trace, type TraceForm } from "../../trace/graph.ts";
 import {
   add,
   and,
@@ -175,7 +175,7 @@ function conclude<O extends object>(
 }
 
 /** One control step of each world. */
-export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, form: TraceForm): Trace {
   const { autoreset, params, exact } = spec;
   const body = () => {
     const e = new EnvWorld(spec, arenas);
@@ -208,7 +208,7 @@ export function traceStep<O extends object>(spec: EnvSpec<O>, arenas: Layouts, u
       e.storeEpisode();
     });
   };
-  return trace(body, { unroll, exact, params });
+  return trace(body, { ...form, exact, params });
 }
 
 /** What the task makes of the step: terms, memories, the observation, a verdict, and a new episode where one `restarts`. */
@@ -269,9 +269,9 @@ function markResets(arenas: Layouts): void {
 }
 
 /** A new episode of each world that the host asks for; other worlds keep everything. */
-export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts, form: TraceForm): Trace {
   const { task, params, exact } = spec;
-  if (defersResets(spec)) return trace(() => markResets(arenas), { unroll, exact, params });
+  if (defersResets(spec)) return trace(() => markResets(arenas), { ...form, exact, params });
   const body = () => {
     const [ask, low, high] = new RecordIO(arenas.request).load("request", "u32");
     when(ne(band(ask, Ask.reset), 0), () => {
@@ -295,5 +295,5 @@ export function traceReset<O extends object>(spec: EnvSpec<O>, arenas: Layouts, 
       e.store();
     });
   };
-  return trace(body, { unroll, exact, params });
+  return trace(body, { ...form, exact, params });
 }

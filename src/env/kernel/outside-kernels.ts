@@ -1,6 +1,6 @@
 // the control step of an environment whose physics is made elsewhere: one kernel until the physics, one after it
 import { ne, not, select, toF32, toU32, uadd } from "../../trace/scalar.ts";
-import { trace, type Trace } from "../../trace/graph.ts";
+import { trace, type Trace, type TraceForm } from "../../trace/graph.ts";
 import { stage } from "../../trace/control.ts";
 import { fieldSize, type FieldName } from "../../model/fields.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
@@ -36,7 +36,7 @@ export function outsideArena<O extends object>(spec: EnvSpec<O>): ArenaRequest {
 }
 
 /** Worlds with `autoreset: "disabled"` until their physics: action, controls, events. */
-export function traceBegin<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+export function traceBegin<O extends object>(spec: EnvSpec<O>, arenas: Layouts, form: TraceForm): Trace {
   const { params, exact, model } = spec;
   const body = () => {
     const e = new EnvWorld(spec, arenas);
@@ -58,11 +58,11 @@ export function traceBegin<O extends object>(spec: EnvSpec<O>, arenas: Layouts, 
       }
     e.store();
   };
-  return trace(body, { unroll, exact, params });
+  return trace(body, { ...form, exact, params });
 }
 
 /** What the task makes of the state that the physics left. */
-export function traceEnd<O extends object>(spec: EnvSpec<O>, arenas: Layouts, unroll: boolean): Trace {
+export function traceEnd<O extends object>(spec: EnvSpec<O>, arenas: Layouts, form: TraceForm): Trace {
   const { params, exact, model } = spec;
   const body = () => {
     const e = new EnvWorld(spec, arenas);
@@ -82,5 +82,5 @@ export function traceEnd<O extends object>(spec: EnvSpec<O>, arenas: Layouts, un
     stage("task", () => afterPhysics(e, waits, false, { endedBefore, merged: false }));
     e.store();
   };
-  return trace(body, { unroll, exact, params });
+  return trace(body, { ...form, exact, params });
 }

@@ -11,12 +11,14 @@ import { Field, type ModelView } from "../view.ts";
 /** A symmetric 6 x 6 matrix: its upper triangle, row by row. */
 export type Sym6 = readonly Scalar[];
 export const SYM6 = 21;
-const place = (i: number, j: number): number => (i <= j ? 6 * i - (i * (i - 1)) / 2 + (j - i) : place(j, i));
+/** Where the (i, j) of one is. */
+export const symPlace = (i: number, j: number): number =>
+  i <= j ? 6 * i - (i * (i - 1)) / 2 + (j - i) : symPlace(j, i);
 /** The (i, j) of each entry. */
 const ENTRIES = [0, 1, 2, 3, 4, 5].flatMap((i) => [0, 1, 2, 3, 4, 5].filter((j) => j >= i).map((j) => [i, j] as const));
 
 /** The matrix of mju_mulInertVec. */
-function spatialInertia(c: SpatialInertia): Sym6 {
+export function spatialInertia(c: SpatialInertia): Sym6 {
   const [xx, yy, zz, xy, xz, yz, hx, hy, hz, mass] = c;
   return [xx, xy, xz, 0, neg(hz), hy, yy, yz, hz, 0, neg(hx), zz, neg(hy), hx, 0, mass, 0, 0, mass, 0, mass];
 }
@@ -24,7 +26,7 @@ function spatialInertia(c: SpatialInertia): Sym6 {
 const times = (A: Sym6, s: Spatial): Spatial =>
   [0, 1, 2, 3, 4, 5].map((i) =>
     dotn(
-      [0, 1, 2, 3, 4, 5].map((j) => A[place(i, j)]),
+      [0, 1, 2, 3, 4, 5].map((j) => A[symPlace(i, j)]),
       s,
     ),
   ) as unknown as Spatial;
@@ -41,7 +43,7 @@ export function addOuter(sum: Scalar[], a: Spatial, b: Spatial, scale: Scalar): 
 /** The same inertia about the parent's point, `offset` from which is the body's. */
 function inertiaToParent(A: Sym6, offset: Vec3): Sym6 {
   // blocks [I H; Hᵀ M], which become [I + D Hᵀ - H' D, H' = H + D M; ., M] with D x = offset x x
-  const at = (i: number, j: number) => A[place(i, j)];
+  const at = (i: number, j: number) => A[symPlace(i, j)];
   const rows = [0, 1, 2];
   const M = rows.map((j) => cross(offset, rows.map((k) => at(3 + k, 3 + j)) as unknown as Vec3));
   const H = rows.map((i) => rows.map((j) => add(at(i, 3 + j), M[j][i])) as unknown as Vec3);
@@ -77,9 +79,12 @@ export class Articulated {
   readonly #inertia: Field;
   readonly #bias: Field;
   readonly armature: (dof: Int) => Scalar;
+  /** Bodies that are solved elsewhere. */
+  readonly #without: ReadonlySet<number>;
 
-  constructor(m: ModelView, frames: BodyFrames) {
+  constructor(m: ModelView, frames: BodyFrames, without: readonly number[] = []) {
     this.#m = m;
+    this.#without = new Set(without);
     this.#frames = frames;
     this.#U = new Field("U", 6 * m.nv, 6);
     this.#Dinv = new Field("Dinv", m.nv);
@@ -92,6 +97,10 @@ export class Articulated {
   clear(): void {
     const [m, inertia] = [this.#m, this.#inertia];
     each(m.nbody, (i) => inertia.setRow(i, Array(SYM6).fill(0)));
+  }
+
+  stiffness(body: Int): Sym6 {
+    return this.#inertia.slice(body, SYM6);
   }
 
   /** Adds to the stiffness of a body, about its point. */
@@ -124,7 +133,7 @@ export class Articulated {
       const left = A.map((v) => v.get());
       sums.add(parent, frames.fromParent ? inertiaToParent(left, frames.fromParent(i)) : left);
     };
-    eachBodyUp(m, up, inLine);
+    eachBodyUp(m, up, inLine, this.#without);
   }
 
   /**
@@ -152,7 +161,7 @@ export class Articulated {
       });
       sums.add(parent, forceToParent(frames, i, p.get()));
     };
-    eachBodyUp(m, up, inLine);
+    eachBodyUp(m, up, inLine, this.#without);
 
     motion.setRow(0, ZERO6);
     const known = new Map<Int, Spatial>([[0, ZERO6]]);
@@ -167,7 +176,7 @@ export class Articulated {
       motion.setRow(i, a.get());
       known.set(i, a.get());
     };
-    eachBodyDown(m, down, inLine);
+    eachBodyDown(m, down, inLine, this.#without);
   }
 }
 

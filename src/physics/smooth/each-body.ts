@@ -1,5 +1,5 @@
 // loops over bodies and their dofs, along the kinematic trees
-import { breakIf, each, loop, variable } from "../../trace/control.ts";
+import { breakIf, each, loop, table, variable } from "../../trace/control.ts";
 import { add, eq, gt, isNode, select, sub, type Bool, type Int } from "../../trace/scalar.ts";
 import { add6, type Spatial } from "../../trace/spatial.ts";
 import type { Field, ModelView } from "../view.ts";
@@ -10,18 +10,40 @@ function pass(inLine: boolean, count: Int, body: (i: Int) => void): void {
   else each(count, body);
 }
 
-/** Bodies from the leaves up, without the world. */
-export function eachBodyUp(m: ModelView, body: (i: Int, parent: Int) => void, inLine = false): void {
+const NONE: ReadonlySet<number> = new Set();
+
+/** Bodies from the leaves up, without the world and those that are left out. */
+export function eachBodyUp(
+  m: ModelView,
+  body: (i: Int, parent: Int) => void,
+  inLine = false,
+  without: ReadonlySet<number> = NONE,
+): void {
+  if (without.size > 0) return eachOf(m, bodiesBut(m, without).toReversed(), body, inLine);
   pass(inLine, m.nbody - 1, (up) => {
     const i = sub(m.nbody - 1, up);
     body(i, m.body_parentid.at(i));
   });
 }
 
-/** Bodies from the roots down, without the world. */
-export function eachBodyDown(m: ModelView, body: (i: Int, parent: Int) => void, inLine = false): void {
+/** Bodies from the roots down, without the world and those that are left out. */
+export function eachBodyDown(
+  m: ModelView,
+  body: (i: Int, parent: Int) => void,
+  inLine = false,
+  without: ReadonlySet<number> = NONE,
+): void {
+  if (without.size > 0) return eachOf(m, bodiesBut(m, without), body, inLine);
   if (inLine) pass(true, m.nbody - 1, (k) => body(add(k, 1), m.body_parentid.at(add(k, 1))));
   else each(m.nbody, (i) => body(i, m.body_parentid.at(i)), { start: 1 });
+}
+
+const bodiesBut = (m: ModelView, without: ReadonlySet<number>): number[] =>
+  Array.from({ length: m.nbody - 1 }, (_, k) => k + 1).filter((b) => !without.has(b));
+
+function eachOf(m: ModelView, bodies: readonly number[], body: (i: Int, parent: Int) => void, inLine: boolean): void {
+  const at = table("bodies", bodies, "i32");
+  pass(inLine, bodies.length, (k) => body(at(k), m.body_parentid.at(at(k))));
 }
 
 /** The joints of a body, ascending. */

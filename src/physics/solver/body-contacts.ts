@@ -23,6 +23,7 @@ import { treeFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import { eachDofBetween } from "../smooth/each-body.ts";
 import type { Field, WorldData, ModelView } from "../view.ts";
 import { DiagA } from "./diag-a.ts";
+import type { FreeBodies } from "./free-bodies.ts";
 import type { ContactAt, DofVector } from "./space.ts";
 
 /** A contact with its Jacobian against the motion of each body; undefined for one that never moves. */
@@ -40,26 +41,40 @@ export class BodyContacts {
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly #frames: BodyFrames;
+  readonly #free: FreeBodies | undefined;
   readonly rows: ContactRows;
 
-  constructor(m: ModelView, d: WorldData, rows: ContactRows, frames: BodyFrames) {
+  constructor(m: ModelView, d: WorldData, rows: ContactRows, frames: BodyFrames, free: FreeBodies | undefined) {
     this.#m = m;
     this.#d = d;
     this.#frames = frames;
+    this.#free = free;
     this.rows = rows;
   }
 
+  /** Whether a contact may be solved beside the trees and the blocks of free bodies. */
   get anyCoupled(): boolean {
-    return this.rows.anyCoupled || this.rows.anyStiff;
+    return this.rows.anyStiff || (this.rows.anyCoupled && !this.#free?.areAll);
   }
 
   /**
-   * Whether the contact of a slot is solved beside the trees: if it couples two moving bodies, and if it is so stiff that
-   * a body's inertia would be lost to rounding beside its stiffness.
+   * Whether the contact of a slot is solved beside the trees: if it couples two moving bodies that are not both free, and
+   * if it is so stiff that a body's inertia would be lost to rounding beside its stiffness.
    */
   isCoupled(slot: Int): Bool {
     const stiff = this.rows.stiff(slot);
-    return or(and(this.rows.moves(slot, 0), this.rows.moves(slot, 1)), isNode(stiff) ? ne(stiff, 0) : stiff !== 0);
+    const ties = and(this.#couples(slot), not(this.#areFree(slot)));
+    return or(ties, isNode(stiff) ? ne(stiff, 0) : stiff !== 0);
+  }
+
+  #couples(slot: Int): Bool {
+    return and(this.rows.moves(slot, 0), this.rows.moves(slot, 1));
+  }
+
+  /** Whether both bodies of a contact are free. */
+  #areFree(slot: Int): Bool {
+    const free = this.#free;
+    return free ? and(free.has(this.rows.body(slot, 0)), free.has(this.rows.body(slot, 1))) : false;
   }
 
   /** `motion`: of the bodies, for the vectors over dofs. */
@@ -132,11 +147,20 @@ export class BodyContacts {
     const stiffen = (s: Side | undefined) => {
       if (s) tree.stiffen(s.body, stiffness(law, s.rows));
     };
+    const free = this.#free;
+    if (free && at.first && at.second) {
+      const [first, second] = [at.first, at.second];
+      when(and(this.#couples(slot), this.#areFree(slot)), () => {
+        stiffen(first);
+        stiffen(second);
+        free.tie(first.body, second.body, first.rows, second.rows, law.hessian);
+      });
+    }
     // a body against the world; if both may move, that is seen at run time
     if (!at.first) stiffen(at.second);
     else if (!at.second) stiffen(at.first);
     else {
-      when(not(this.isCoupled(slot)), () => {
+      when(not(this.#couples(slot)), () => {
         const moves = this.rows.moves(slot, 1);
         const rows = at.second!.rows.map(
           (r, k) => r.map((x, c) => select(moves, x, at.first!.rows[k][c])) as unknown as Spatial,

@@ -28,6 +28,7 @@ import { FEW_ITERATIONS } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
+import { FreeBodies, freeBodies } from "./free-bodies.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
@@ -68,6 +69,7 @@ export class BodySpace implements SolverSpace {
   readonly #implicit: ImplicitDofs | undefined;
   readonly #weights: Weights;
   readonly #tree: Articulated;
+  readonly #free: FreeBodies | undefined;
   /** Spatial motions of the bodies that belong to qvel, qacc and search. */
   readonly #motion: Readonly<Record<DofVector, Field>>;
   /** The gradient: forces on dofs, and spatial forces on bodies. */
@@ -100,12 +102,14 @@ export class BodySpace implements SolverSpace {
     this.#m = m;
     this.#d = d;
     this.#frames = bodyFrames(m, d);
-    this.#contacts = new BodyContacts(m, d, contacts, this.#frames);
+    const free = m.form.hasRoom && contacts.anyCoupled ? freeBodies(m.model) : [];
+    this.#free = free.length > 0 ? new FreeBodies(m, this.#frames, free) : undefined;
+    this.#contacts = new BodyContacts(m, d, contacts, this.#frames, this.#free);
     this.#law = law;
     this.#implicit = implicit;
     this.#weights = weights;
     this.isInexact = contacts.anyStiff;
-    this.#tree = new Articulated(m, this.#frames);
+    this.#tree = new Articulated(m, this.#frames, free);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
     this.#motion = { qvel: this.#velocities(), qacc: this.#bodies("motion"), search: this.#bodies("v") };
@@ -206,6 +210,7 @@ export class BodySpace implements SolverSpace {
       { start: 1 },
     );
     this.#tree.clear();
+    this.#free?.clear();
   }
 
   addRow(row: Row, law: RowLaw): void {
@@ -285,9 +290,15 @@ export class BodySpace implements SolverSpace {
     const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
+    const free = this.#free;
+    free?.factor(
+      (body) => tree.stiffness(body),
+      (i) => add(tree.armature(i), this.#diagonal.at(i)),
+    );
     if (this.#couplings.length === 0 && !anyCoupled) {
       const against = (b: Int) => scale6(wrench.spatial(b), -1);
       tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
+      free?.solve((i) => neg(grad.at(i)), against, search, motion.search);
       return;
     }
     const pushed = this.#bodies("coupled_wrench");
@@ -323,6 +334,7 @@ export class BodySpace implements SolverSpace {
         const force = (i: Int) => add(mul(share, grad.at(i)), pushedDofs ? pushedDofs.at(i) : 0);
         const onBody = (b: Int) => add6(scale6(wrench.spatial(b), share), pushed.spatial(b));
         tree.solve(force, search, motion.search, onBody, inLine);
+        free?.solve(force, onBody, search, motion.search);
       },
     });
   }
