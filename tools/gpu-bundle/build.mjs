@@ -22,6 +22,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { brotliDecompressSync } from "node:zlib";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
@@ -87,8 +88,10 @@ strip(join(bundle, "node_modules", "webgpu", "dist", "linux-x64", "dawn.node"));
 copyEmbedded();
 
 say("the Vulkan loader, and the X libraries that NVIDIA's driver is linked with");
-const LIBRARIES = ["libvulkan.so.1", "libX11.so.6", "libXext.so.6", "libxcb.so.1", "libXau.so.6", "libXdmcp.so.6"];
+const LOADER = "libvulkan.so.1";
+const LIBRARIES = [LOADER, "libX11.so.6", "libXext.so.6", "libxcb.so.1", "libXau.so.6", "libXdmcp.so.6"];
 for (const name of [...LIBRARIES, "libbsd.so.0", "libmd.so.0"]) copyLibrary(name);
+if (!existsSync(join(bundle, "lib", LOADER))) copyEmbeddedLoader();
 
 if (!values["no-peers"]) packPeers();
 
@@ -176,6 +179,19 @@ function copyLibrary(name) {
   if (found === undefined) return say(`  without ${name}, which this machine lacks`);
   mkdirSync(join(bundle, "lib"), { recursive: true });
   copyFileSync(realpathSync(found), join(bundle, "lib", name));
+}
+
+/** The loader that comes with the embedded driver: without any, no driver of the other machine is found. */
+function copyEmbeddedLoader() {
+  const archive = join(bundle, "node_modules", "@sparticuz", "chromium", "bin", "swiftshader.tar.br");
+  if (!existsSync(archive)) fail(`no ${LOADER} on this machine, nor an embedded driver: install libvulkan1.`);
+  mkdirSync(join(bundle, "lib"), { recursive: true });
+  const { status, stderr } = spawnSync("tar", ["-C", join(bundle, "lib"), "-x", LOADER], {
+    input: brotliDecompressSync(readFileSync(archive)),
+    encoding: "utf8",
+  });
+  if (status !== 0) fail(`no ${LOADER} on this machine, nor in the embedded driver's archive: ${stderr.trim()}`);
+  say(`  ${LOADER} is the embedded driver's`);
 }
 
 /** Python packages, unpacked; without viewers, tests and what else no peer needs. */

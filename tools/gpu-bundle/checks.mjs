@@ -15,7 +15,9 @@ const [out, ...flags] = process.argv.slice(2);
 const quick = flags.includes("--quick");
 const checks = [];
 
-const models = readdirSync(join(here, "models")).map((name) => join(here, "models", name));
+const models = readdirSync(join(here, "models"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".xml"))
+  .map((name) => join(here, "models", name));
 const environments = list();
 const targets = quick ? [...models.slice(0, 4), environments[0]] : [...models, ...environments];
 for (const target of targets) {
@@ -35,13 +37,14 @@ for (const id of quick ? environments.slice(0, 1) : environments) {
   report(`determinism ${id}`, small === large && large === split, `${small} ${large} ${split}`);
 }
 
-writeFileSync(join(out, "checks.json"), `${JSON.stringify(checks, undefined, 2)}\n`);
 const failed = checks.filter((check) => !check.ok);
 console.log(`${checks.length - failed.length} of ${checks.length} checks passed`);
 process.exitCode = failed.length > 0 ? 1 : 0;
 
 function report(what, ok, text) {
   checks.push({ what, ok, text });
+  // what was found is kept when time ends
+  writeFileSync(join(out, "checks.json"), `${JSON.stringify(checks, undefined, 2)}\n`);
   console.log(`${ok ? "ok  " : "FAIL"} ${what}${ok ? "" : `\n${text}`}`);
 }
 

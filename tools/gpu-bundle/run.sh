@@ -136,7 +136,7 @@ fi
 if wanted train; then
   echo "== training"
   if [ -n "$quick" ]; then
-    set -- CartPole 475 "$@"
+    set -- CartPole 60 "$@"
   else
     set -- Ant-v5 3000 "$@"
   fi
