@@ -1,6 +1,8 @@
 // every environment of the package, registered by its id
 import { register } from "../src/env/index.ts";
 import { ant } from "./ant/task.ts";
+import { armLift } from "./panda/lift.ts";
+import { armPlace } from "./panda/place.ts";
 import { armReach } from "./panda/reach.ts";
 import { armTable } from "./arm_table/task.ts";
 import { dmControl } from "./dm_control/index.ts";
@@ -8,6 +10,7 @@ import { cartpole } from "./cartpole/task.ts";
 import { go1 } from "./go1/task.ts";
 import { go1Rough } from "./go1/rough.ts";
 import { halfCheetah } from "./half_cheetah/task.ts";
+import { handTurnCube } from "./hand/task.ts";
 import { hopper } from "./hopper/task.ts";
 import { humanoid } from "./humanoid/task.ts";
 import { humanoidStandup } from "./humanoid_standup/task.ts";
@@ -22,6 +25,8 @@ import { walker2d } from "./walker2d/task.ts";
 
 export const tasks = [
   ant,
+  armLift,
+  armPlace,
   armReach,
   armTable,
   cartpole,
@@ -29,6 +34,7 @@ export const tasks = [
   go1,
   go1Rough,
   halfCheetah,
+  handTurnCube,
   hopper,
   humanoid,
   humanoidStandup,

@@ -1,15 +1,18 @@
 // the environments that Gymnasium does not have: their physics beside MuJoCo, and that their tasks can be done
 import { expect, test } from "vitest";
+import { armLift } from "../../envs/panda/lift.ts";
+import { armPlace } from "../../envs/panda/place.ts";
 import { pickAndPlace } from "../../envs/pick_and_place/task.ts";
 import { makeVec } from "../../src/env/index.ts";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
-import { graspAction } from "../support/grasp.ts";
+import { gripAction, graspAction } from "../support/grasp.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 
 test.each([
   ["quadruped", 1],
   ["arm_table", 0],
   ["panda", 0],
+  ["hand", 4],
   ["pick_and_place", 4],
 ])("the physics of envs/%s are MuJoCo's", async (name, contacts) => {
   const model = await loadTestModel(`envs/${name}`);
@@ -46,4 +49,27 @@ test("PickAndPlace: a cube is grasped, lifted and held at its goal, every step b
   expect([...env.infos.get("success")!.values]).toEqual([1, 1, 1, 1]);
   expect(env.infos.get("distance")!.values.every((d) => d < 0.025)).toBe(true);
   expect(env.health().drift).toMatchObject({ checks: 2 * steps, notOk: 0 });
+});
+
+test.each([armLift, armPlace])("$id can be done, steps beside MuJoCo", async (task) => {
+  const worlds = 2;
+  await using env = await makeVec(task, {
+    numEnvs: worlds,
+    device: "wasm",
+    autoreset: "disabled",
+    recorder: false,
+    monitor: { worlds: [0], everySteps: 5 },
+  });
+  let { observations } = await env.reset({ seed: 3 });
+  const [nobs, steps] = [env.singleObservationSpace.size, 100];
+  // what an observation says of the cube and of its goal, last of all
+  const seen = (w: number, from: number) => [0, 1, 2].map((k) => observations[w * nobs + from + k] / 5);
+  for (let t = 0; t < steps; t++) {
+    const actions = Array.from({ length: worlds }, (_, w) =>
+      gripAction(t, seen(w, 12), seen(w, nobs - 3), task === armPlace),
+    );
+    ({ observations } = await env.step(Float32Array.from(actions.flat())));
+  }
+  expect([...env.infos.get("success")!.values]).toEqual([1, 1]);
+  expect(env.health().drift).toMatchObject({ checks: steps / 5, notOk: 0 });
 });

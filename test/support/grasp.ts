@@ -19,3 +19,22 @@ export function graspAction(t: number, qpos: ArrayLike<number>, start: ArrayLike
   const turns = angles.map((angle, i) => Math.max(-1, Math.min(1, (angle - qpos[i]) / 0.2)));
   return [...turns, t < 25 ? 1 : -1];
 }
+
+/**
+ * The action of envs/panda in control step t: above the cube, down, shut, over its goal, down, and there open and away with
+ * `release`. `cube` is from the gripper and `goal` from the cube (m).
+ */
+export function gripAction(t: number, cube: readonly number[], goal: readonly number[], release: boolean): number[] {
+  const over = (place: readonly number[], height: number) => [place[0], place[1], place[2] + height];
+  const moves: readonly (readonly [number, readonly number[], number])[] = [
+    [12, over(cube, 0.1), 1],
+    [30, cube, 1],
+    [36, cube, -1],
+    [55, over(goal, 0.06), -1],
+    [85, goal, -1],
+    [95, release ? [0, 0, 0] : goal, release ? 1 : -1],
+    [Infinity, release ? [0, 0, 0.04] : goal, release ? 1 : -1],
+  ];
+  const [, move, grip] = moves.find(([until]) => t < until)!;
+  return [...move.map((x) => Math.max(-1, Math.min(1, x / 0.04))), grip];
+}

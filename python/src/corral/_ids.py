@@ -2,6 +2,8 @@
 
 IDS = (
     "Ant-v5",
+    "ArmLift",
+    "ArmPlace",
     "ArmReach",
     "ArmTable",
     "CartPole",
@@ -36,6 +38,7 @@ IDS = (
     "Go1Velocity",
     "Go1Rough",
     "HalfCheetah-v5",
+    "HandTurnCube",
     "Hopper-v5",
     "Humanoid-v5",
     "HumanoidStandup-v5",
