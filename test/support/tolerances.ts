@@ -150,6 +150,24 @@ export const fieldBounds = {
   },
 } as const satisfies Record<string, Tolerance>;
 
+/** What rests or is held, in float32, after up to 10,000 steps beside MuJoCo. */
+export const restBounds = {
+  moved: {
+    value: 1,
+    reason:
+      "of the farthest that MuJoCo itself has moved since the start: stacks of meshes walk by 3e-3 there, grips creep",
+  },
+  rounded: {
+    value: 2 ** -25,
+    reason: "of a coordinate, each step: half of float32's last place, which creep of 1e-7 a step is rounded to",
+  },
+  deepest: {
+    value: 0.1,
+    reason: "share of MuJoCo's: a stack jitters in its penetration by half of that, in MuJoCo too",
+  },
+  energy: { value: 2e-4, reason: "share of the potential energy: a stack of 3 kg lies higher or lower by 1.4e-5 m" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Stages against MuJoCo's, given MuJoCo's own inputs: max |x - ref| / (1 + max |ref|) over a field. */
 export const stageBounds = {
   any64: { value: 1e-11, reason: "float64 in other orders of summation; solves lose the condition of M, up to 1e5" },
