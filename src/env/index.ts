@@ -1,5 +1,11 @@
 // the face of the environment layer; tasks need no more than this and src/trace
-export { actuatorNetwork, type ActuatorNetwork, type ActuatorNetworkOptions } from "./task/actuator-network.ts";
+export {
+  actuatorNetwork,
+  servo,
+  type ActuatorNetwork,
+  type ActuatorNetworkOptions,
+  type ServoGains,
+} from "./task/actuator-network.ts";
 export { bodyId } from "./task/bodies.ts";
 export { Draws } from "./task/draws.ts";
 export { Infos } from "./host/infos.ts";

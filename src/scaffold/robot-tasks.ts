@@ -30,6 +30,23 @@ export function actionOf({ motors }: Robot): string {
   },`;
 }
 
+/** What makes servos of motors, in code: a line with its comma, or nothing where there is none. */
+export function servosOf({ motors }: Robot): string {
+  const gains = new Map<string, string[]>();
+  for (const { name, servo } of motors) {
+    if (!servo) continue;
+    const made = `servo({ stiffness: ${number(servo.stiffness)}, damping: ${number(servo.damping)} })`;
+    gains.set(made, [...(gains.get(made) ?? []), name]);
+  }
+  if (gains.size === 0) return "";
+  const lines = [...gains].flatMap(([made, names]) => names.map((name) => `    ${text(name)}: { network: ${made} },`));
+  return `  // motors as servos of position, whose torque the model bounds: a spring and a damper in each physics step
+  actuators: {
+${lines.join("\n")}
+  },
+`;
+}
+
 const startOf = ({ key }: Robot, qpos: number, qvel: number): string =>
   `startAround({ ${key === undefined ? "" : `key: ${text(key)}, `}qpos: ${qpos}, qvel: ${qvel} })`;
 
@@ -61,7 +78,7 @@ import {
   linearVelocity,
   outside,
   projectedGravity,
-  push,
+  push,${servosOf(robot) === "" ? "" : "\n  servo,"}
   startAround,
   tilt,
   torqueCost,
@@ -97,7 +114,7 @@ export default defineTask({
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
 ${actionOf(robot)}
-  values: {
+${servosOf(robot)}  values: {
     wanted: command(
       [
         ["-0.5 * param.speed", "param.speed"],
@@ -166,7 +183,7 @@ export function reachTask(name: string, robot: Robot, { library, model: path }: 
   // over the ground
   const ranges = at.map((x, i) => [i === 2 ? Math.max(0.05, x - box) : x - box, x + box]);
   return `// ${name}: the end of a robot goes where it is commanded
-import { actionRateCost, command, defineTask, startAround, torqueCost, tracking } from ${text(library)};
+import { actionRateCost, command, defineTask, ${servosOf(robot) === "" ? "" : "servo, "}startAround, torqueCost, tracking } from ${text(library)};
 
 export default defineTask({
   id: ${text(name)},
@@ -181,7 +198,7 @@ export default defineTask({
     },
   },
 ${actionOf(robot)}
-  values: {
+${servosOf(robot)}  values: {
     tip: ${text(expression)},
     // m, drawn for each episode about where the tip is at the start
     goal: command([

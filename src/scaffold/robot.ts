@@ -1,6 +1,6 @@
 // what a task must know of a robot: what floats, what moves it, how it stands, what it stands on and reaches with
 import { CorralError } from "../core/errors.ts";
-import { mjtBias, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
+import { mjtBias, mjtDyn, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
@@ -8,8 +8,10 @@ import { listen } from "../model/mujoco.ts";
 /** An actuator, and the control that it has in the pose that the robot starts in. */
 export interface Motor {
   readonly name: string;
-  /** A position actuator of one joint, whose control is an angle or length. */
+  /** A position actuator of one joint, whose control is an angle or length; or a motor that tasks make one of. */
   readonly isPosition: boolean;
+  /** Of a motor of a hinge whose torque is bounded: gains of a servo for it (N m/rad, N m s/rad). */
+  readonly servo?: { readonly stiffness: number; readonly damping: number };
   readonly home: number;
   /** How far from home its control goes in a task. */
   readonly reach: number;
@@ -70,11 +72,30 @@ function motorsOf(model: Model, qpos: readonly number[]): Motor[] {
     const isLimited = model.actuator_ctrllimited[i] > 0;
     const [low, high] = isLimited ? model.actuator_ctrlrange.subarray(2 * i, 2 * i + 2) : [-1, 1];
     const name = nameOf(model, "actuator", i) || String(i);
-    if (!isScalar || !isServo) return { name, isPosition: false, home: (low + high) / 2, reach: (high - low) / 2 };
+    const servo = isJoint && model.jnt_type[joint] === mjtJoint.HINGE ? servoFor(model, i) : undefined;
+    if (!isScalar || !(isServo || servo))
+      return { name, isPosition: false, home: (low + high) / 2, reach: (high - low) / 2 };
     const home = qpos[model.jnt_qposadr[joint]];
     const range = model.jnt_limited[joint] > 0 ? model.jnt_range[2 * joint + 1] - model.jnt_range[2 * joint] : Infinity;
-    return { name, isPosition: true, home, reach: Math.min(0.5, range / 4) };
+    return { name, isPosition: true, home, reach: Math.min(0.5, range / 4), ...(servo && { servo }) };
   });
+}
+
+/** A servo spends a motor's torque on so much of an error (rad); its damping is this part of its stiffness (s). */
+const SERVO_ERROR = 0.67;
+const SERVO_DAMPING = 0.02;
+
+/** Gains of a servo for a named motor without a gear and with bounded torque; undefined of other actuators. */
+function servoFor(model: Model, i: number): Motor["servo"] {
+  const isMotor =
+    model.actuator_gaintype[i] === mjtGain.FIXED &&
+    model.actuator_biastype[i] === mjtBias.NONE &&
+    model.actuator_dyntype[i] === mjtDyn.NONE;
+  const isDirect = model.actuator_gear[6 * i] === 1 && nameOf(model, "actuator", i) !== "";
+  if (!isMotor || !isDirect || model.actuator_ctrllimited[i] === 0) return undefined;
+  const most = model.actuator_ctrlrange[2 * i + 1] * model.actuator_gainprm[10 * i];
+  const stiffness = most / SERVO_ERROR;
+  return stiffness > 0 ? { stiffness, damping: SERVO_DAMPING * stiffness } : undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { about, actionOf, CONTROL, frameSkipOf, number, numbers, text, type Places } from "./robot-tasks.ts";
+import { about, actionOf, CONTROL, frameSkipOf, number, numbers, servosOf, text, type Places } from "./robot-tasks.ts";
 import { baseOf, drivenBase, type Base, type Robot } from "./robot.ts";
 
 /** A motion that a task reads: where its file is, as a URL relative to the task, and how. */
@@ -122,7 +122,7 @@ export function trackTask(
     : `length(qpos - pose) > ${number(joints)}`;
   return `// ${name}: a robot follows a reference motion, begun anywhere in it, where it fails more often
 import { readFileSync } from "node:fs";
-import { actionRateCost, defineTask, ${base ? "angularVelocity, linearVelocity, " : ""}loadMotion, ${base ? "projectedGravity, " : ""}tracking } from ${text(library)};
+import { actionRateCost, defineTask, ${base ? "angularVelocity, linearVelocity, " : ""}loadMotion, ${base ? "projectedGravity, " : ""}${servosOf(robot) === "" ? "" : "servo, "}tracking } from ${text(library)};
 
 const model = new URL(${text(path)}, import.meta.url);
 ${base ? `const BASE = ${trunk!};\nconst PLACE = \`${place!}\`;\n` : ""}/** Too far from the motion to come back: an episode ends. */
@@ -146,7 +146,7 @@ export default defineTask({
     },
   },
 ${trackingAction(robot)}
-  values: {
+${servosOf(robot)}  values: {
     pose: motion.qpos(),${isServoed ? `\n    target: motion.qpos(undefined, { ahead: ${number(CONTROL)} }),` : ""}
     speed: motion.qvel(),
     next: motion.qpos(undefined, { ahead: 0.1 }),

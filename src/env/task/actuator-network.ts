@@ -116,6 +116,27 @@ export function actuatorNetwork(file: Uint8Array, options: ActuatorNetworkOption
   return { kind: "actuator-network", layers, activation, history, order, scale: factors };
 }
 
+export interface ServoGains {
+  /** Force for each radian or metre between control and position (N m/rad, N/m). */
+  readonly stiffness: number;
+  /** Force against each rad/s or m/s. Default 0. */
+  readonly damping?: number;
+}
+
+/**
+ * A servo of position made of a `motor`: in each physics step its force is that of a spring to the control and a damper, as
+ * a network of one layer. Its `ctrlrange` bounds the force.
+ * @throws CorralError bad-actuator-network
+ */
+export function servo({ stiffness, damping = 0 }: ServoGains): ActuatorNetwork {
+  for (const [name, x] of Object.entries({ stiffness, damping }))
+    if (!Number.isFinite(x) || x < 0)
+      throw bad(`${name} of a servo is ${show(x)}; it is a finite number of at least 0`);
+  const layer = { inputs: 2, outputs: 1, weight: Float64Array.of(stiffness, -damping), bias: new Float64Array(1) };
+  const scale = { error: 1, speed: 1, force: 1 };
+  return { kind: "actuator-network", layers: [layer], activation: "relu", history: [0], order: "errors-speeds", scale };
+}
+
 /** The forces of several actuators with one network, of their inputs. Loops, since the weights are many. */
 export function networkForces(net: ActuatorNetwork, inputs: readonly (readonly Scalar[])[]): Scalar[] {
   const width = net.layers[0].inputs;
