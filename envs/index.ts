@@ -6,8 +6,12 @@ import { armPlace } from "./panda/place.ts";
 import { armReach } from "./panda/reach.ts";
 import { armTable } from "./arm_table/task.ts";
 import { dmControl } from "./dm_control/index.ts";
+import { biped } from "./biped/task.ts";
 import { cartpole } from "./cartpole/task.ts";
+import { g1 } from "./g1/task.ts";
+import { g1Rough } from "./g1/rough.ts";
 import { go1 } from "./go1/task.ts";
+import { go1GetUp } from "./go1/get-up.ts";
 import { go1Rough } from "./go1/rough.ts";
 import { halfCheetah } from "./half_cheetah/task.ts";
 import { handTurnCube } from "./hand/task.ts";
@@ -29,9 +33,13 @@ export const tasks = [
   armPlace,
   armReach,
   armTable,
+  biped,
   cartpole,
   ...dmControl,
+  g1,
+  g1Rough,
   go1,
+  go1GetUp,
   go1Rough,
   halfCheetah,
   handTurnCube,

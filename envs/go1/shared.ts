@@ -3,8 +3,6 @@
 import {
   actionRateCost,
   angularVelocity,
-  command,
-  inContact,
   jointLimitCost,
   linearVelocity,
   powerCost,
@@ -19,33 +17,20 @@ import {
   type StartScene,
 } from "../../src/env/index.ts";
 import { cos, exp, sin } from "../../src/trace/math.ts";
-import { gt, lt, mul, neg, select, square, sub, sum, type Scalar } from "../../src/trace/scalar.ts";
+import { gt, mul, neg, select, square, sub, sum } from "../../src/trace/scalar.ts";
+import { joystick, slip } from "../joystick.ts";
 import { VARIED } from "../training.ts";
 
 const LEGS = ["FR", "FL", "RR", "RL"] as const;
 /** Angles of standing: hip, thigh and calf of each leg (rad). */
-const STAND = LEGS.flatMap(() => [0, 0.9, -1.8]);
+export const STAND = LEGS.flatMap(() => [0, 0.9, -1.8]);
 /** How much the pose of each joint counts: most of hips, which need not leave it. */
 const STIFF = LEGS.flatMap(() => [1, 0.2, 0.1]);
-const HEIGHT = 0.27;
+export const HEIGHT = 0.27;
 
-/** Forward, sideways (m/s), turning (rad/s), and a number that says whether to stand; others every few seconds. */
-const drawn = command(
-  [
-    ["-param.forward", "param.forward"],
-    ["-param.sideways", "param.sideways"],
-    ["-param.turn", "param.turn"],
-    [0, 1],
-  ],
-  { every: [3, 8], key: "joystick" },
-);
-/** A tenth of the commands is to stand. */
-const wanted = (s: Scene): Scalar[] => {
-  const [x, y, turn, stands] = drawn(s);
-  return [x, y, turn].map((v) => select(lt(stands, 0.1), 0, v, "f32"));
-};
+const wanted = joystick("-param.forward");
 const moves = (s: Scene) => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
-const offPose = ({ d }: Scene) => STAND.map((angle, i) => sub(d.qpos.at(7 + i), angle));
+export const offPose = ({ d }: Scene) => STAND.map((angle, i) => sub(d.qpos.at(7 + i), angle));
 
 /** Standing, turned anywhere, moving a little. */
 function start(s: StartScene) {
@@ -56,15 +41,6 @@ function start(s: StartScene) {
     qvel: [...uniformNoise(s, [0, 0, 0, 0, 0, 0], 0.3), ...STAND.map(() => 0)],
   };
 }
-
-/** Speed of feet along the ground while they touch it, squared (m²/s²). */
-const slip = (s: Scene): Scalar =>
-  sum(
-    LEGS.map((leg, i) => {
-      const [x, y] = s.d.sensordata.run(3 * i, 2);
-      return select(inContact(`${leg}_calf`)(s), sum([square(x), square(y)]), 0, "f32");
-    }),
-  );
 
 export const JOYSTICK = {
   model: new URL("./model.xml", import.meta.url),
@@ -113,7 +89,7 @@ export const JOYSTICK = {
     torque: { value: torqueCost(), weight: -2e-4 },
     power: { value: powerCost(), weight: -1e-3 },
     rate: { value: actionRateCost(), weight: -0.01 },
-    slip: { value: slip, weight: -0.1 },
+    slip: { value: slip(LEGS.map((leg) => `${leg}_calf`)), weight: -0.1 },
     air: {
       value: (s: Scene) => select(moves(s), sum(LEGS.map((leg) => touchdown(`${leg}_calf`, 0.1)(s))), 0, "f32"),
       weight: 0.5,

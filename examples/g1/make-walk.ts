@@ -1,4 +1,4 @@
-// a walk cycle for g1.xml, made from where its feet are to go: `npx tsx examples/g1/make-walk.ts > examples/g1/walk.csv`
+// a walk cycle for the humanoid of envs/g1, made from where its feet are to go: `npx tsx examples/g1/make-walk.ts > examples/g1/walk.csv`
 import { pathToFileURL } from "node:url";
 
 /** Frames in a second, and how long a cycle of two steps takes (s). */

@@ -11,6 +11,8 @@ import { loadTestModel } from "../support/mjcf.ts";
 test.each([
   ["quadruped", 1],
   ["arm_table", 0],
+  ["biped", 4],
+  ["g1", 4],
   ["panda", 0],
   ["hand", 4],
   ["pick_and_place", 4],

@@ -68,7 +68,7 @@ test.each(["quadruped", "arm_table"])("%s follows a motion that is written for i
 });
 
 describe("the walk of the G1-like humanoid", () => {
-  const g1 = fileURLToPath(new URL("../../../examples/g1/g1.xml", import.meta.url));
+  const g1 = envModel("g1");
 
   test("is what its program makes, within the joints' ranges, with feet that stay where they stand", async () => {
     expect(readFileSync(new URL("../../../examples/g1/walk.csv", import.meta.url), "utf8")).toBe(csv());

@@ -1,0 +1,39 @@
+// G1Rough: the same humanoid on terrain, whose heights about it it sees; worlds come to harder rows as they walk far
+import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { G1 } from "./shared.ts";
+
+const ground = makeTerrain({
+  seed: 1,
+  rows: 8,
+  columns: [
+    "flat",
+    { kind: "rough", height: [0.005, 0.04] },
+    { kind: "slope-up", angle: [0, 0.25] },
+    { kind: "slope-down", angle: [0, 0.25] },
+    { kind: "stairs-up", rise: [0.02, 0.12], tread: 0.4 },
+    { kind: "stairs-down", rise: [0.02, 0.12], tread: 0.4 },
+    { kind: "waves", height: [0.02, 0.15] },
+  ],
+});
+
+export const g1Rough = defineTask({
+  ...G1,
+  id: "G1Rough",
+  terrain: {
+    ground,
+    geom: "floor",
+    promote: "length(qpos[0:2]) > 3",
+    demote: "length(qpos[0:2]) < 1",
+  },
+  values: { ...G1.values, under: terrainHeights("pelvis", { size: [0, 0], counts: [1, 1] }) },
+  observe: {
+    ...G1.observe,
+    heights: {
+      value: terrainHeights("pelvis", { size: [1.2, 0.8], counts: [7, 5] }),
+      noise: { uniform: [-0.02, 0.02] },
+      clip: [-1.2, 0],
+    },
+  },
+  terminated: { fallen: "under > -0.4 || down.z > -0.7" },
+  info: { ...G1.info, row: terrainRow() },
+});

@@ -1,0 +1,34 @@
+// what G1Velocity and G1Rough have in common: how the humanoid's legs are made, and how it walks
+import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
+import type { GaitOptions } from "../gait.ts";
+import { walker } from "../walker.ts";
+
+/** Its legs, as walkers and tests take them. */
+export const G1_GAIT: GaitOptions = {
+  joints: ["hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll"],
+  thigh: [0.047964, -0.303206],
+  shank: [-0.047964, -0.296212],
+  height: 0.69,
+  hip: -0.1027,
+  sole: 0.048558,
+  centre: 0.02,
+  nearer: 0,
+  out: 0,
+  period: 0.6,
+  duty: 0.6,
+  lift: 0.05,
+  sway: 0.015,
+};
+
+/** Shoulder pitch, roll and yaw, elbow pitch and roll of an arm that swings, on the left (1) or the right (-1). */
+const arm = (swing: Scalar, side: number): Scalar[] => [add(0.2, mul(0.5, swing)), 0.2 * side, 0, 1.2, 0];
+
+export const G1 = walker({
+  model: new URL("./model.xml", import.meta.url),
+  base: "pelvis",
+  feet: ["left_ankle_roll", "right_ankle_roll"],
+  gait: G1_GAIT,
+  speeds: [0.8, 0.3, 0.6],
+  upper: (swings) => [0, ...arm(swings[0], 1), ...arm(swings[1], -1)],
+  moved: 1,
+});

@@ -1,0 +1,137 @@
+// a gait of two legs, made from commands of velocity: what servos of bipeds aim at, and policies act about
+import { valueOf, type Scene } from "../src/env/index.ts";
+import { acos, atan2, cos, sin } from "../src/trace/math.ts";
+import {
+  add,
+  div,
+  floor,
+  gt,
+  lt,
+  min,
+  mul,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "../src/trace/scalar.ts";
+
+type Plane = readonly [x: Scalar, z: Scalar];
+
+export type LegJoint = "hip_pitch" | "hip_roll" | "hip_yaw" | "knee" | "ankle_pitch" | "ankle_roll";
+
+/** Two legs of hip pitch, roll and yaw, knee, ankle pitch and roll, and how they walk. */
+export interface GaitOptions {
+  /** Joints of a leg in the model's order. */
+  readonly joints: readonly LegJoint[];
+  /** With all joints at 0: from the axis of hip pitch to the knee's to the ankle's (m), ahead and up. */
+  readonly thigh: readonly [number, number];
+  readonly shank: readonly [number, number];
+  /** Heights (m): of the base as it walks, of the axis of hip pitch above the base, of the ankle above the sole. */
+  readonly height: number;
+  readonly hip: number;
+  readonly sole: number;
+  /** How far ahead of the hips feet are, how much nearer to each other, and a leg outside of its axis of roll (m). */
+  readonly centre: number;
+  readonly nearer: number;
+  readonly out: number;
+  /** Seconds of two steps, the part of them that a foot stands, how high it swings and the base sways (m). */
+  readonly period: number;
+  readonly duty: number;
+  readonly lift: number;
+  readonly sway: number;
+}
+
+/** Forward and sideways (m/s), turning (rad/s), as the gait follows the command with this time constant (s). */
+const FOLLOWS = 0.25;
+
+/** How far ahead of straight down a vector points (rad). */
+const ahead = ([x, z]: Plane): Scalar => atan2(x, mul(z, -1));
+const far = ([x, z]: Plane): Scalar => sqrt(add(square(x), square(z)));
+
+/** Angles of hip, knee and ankle pitch that put the ankle at a place from the hip's axis, with a level foot. */
+export function pitches({ thigh, shank }: Pick<GaitOptions, "thigh" | "shank">, ankle: Plane): Scalar[] {
+  const [a, b] = [Math.hypot(...thigh), Math.hypot(...shank)];
+  const c = min(far(ankle), 0.999 * (a + b));
+  const bend = acos(div(add(a * a - b * b, square(c)), mul(2 * a, c)));
+  const first = add(ahead(ankle), bend);
+  const second = ahead([sub(ankle[0], mul(a, sin(first))), add(ankle[1], mul(a, cos(first)))]);
+  const hip = sub(Math.atan2(thigh[0], -thigh[1]), first);
+  const knee = sub(sub(Math.atan2(shank[0], -shank[1]), second), hip);
+  return [hip, knee, mul(-1, add(hip, knee))];
+}
+
+/** Where a foot is in its stride, 1/2 as it touches down to -1/2 as it leaves, and how high its swing is, 0 to 1. */
+function stride(phase: Scalar, duty: number): { readonly along: Scalar; readonly up: Scalar; readonly stands: Bool } {
+  const u = div(sub(phase, duty), 1 - duty);
+  // a cubic that leaves and meets the ground at its speed
+  const slope = -(1 - duty) / duty;
+  const swing = add(-0.5, mul(u, add(slope, mul(u, sub(3 * (1 - slope), mul(2 * (1 - slope), u))))));
+  const stands = lt(phase, duty);
+  return {
+    along: select(stands, sub(0.5, div(phase, duty)), swing, "f32"),
+    up: select(stands, 0, square(sin(mul(Math.PI, u))), "f32"),
+    stands,
+  };
+}
+
+const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
+
+/**
+ * A gait whose strides are those of the value `wanted` (forward, sideways, turning), followed smoothly. Where nothing is
+ * wanted feet stay on the ground.
+ */
+export function gaitOf(options: GaitOptions) {
+  const { joints, period, duty, lift, sway, height, hip, sole, centre, nearer, out } = options;
+  const long = height + hip - sole;
+  const inOrder = (angles: Readonly<Record<LegJoint, Scalar>>): Scalar[] => joints.map((name) => angles[name]);
+  /** Angles of the left leg (side 1) or the right one (-1), so that rolling it leaves its foot at its height. */
+  const legOf = (side: number, [x, z]: Plane, roll: Scalar) => {
+    const [hip_pitch, knee, ankle_pitch] = pitches(options, [x, sub(z, mul(side * out, roll))]);
+    return { hip_pitch, hip_roll: roll, hip_yaw: 0, knee, ankle_pitch, ankle_roll: mul(-1, roll) };
+  };
+  const moves = (s: Scene): Bool => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
+  /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
+  const kept = (s: Scene): readonly Scalar[] =>
+    s.memory("gait", (t, before) => {
+      if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
+      const goals = [select(moves(t), 1, 0, "f32"), ...valueOf(t, "wanted")];
+      const part = min(div(t.dt, FOLLOWS), 1);
+      const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
+      return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
+    });
+  const feet = (s: Scene) => [0, 0.5].map((offset) => stride(turned(kept(s)[0], offset), duty));
+  return {
+    moves,
+    /** What a policy must know of it. */
+    clock: (s: Scene): Scalar[] => {
+      const [phase, ...others] = kept(s);
+      const angle = mul(2 * Math.PI, phase);
+      return [sin(angle), cos(angle), ...others];
+    },
+    /** Whether the left and the right foot should stand. */
+    stands: (s: Scene): Bool[] => feet(s).map(({ stands }) => stands),
+    /** Angles of the left leg and the right one, in the order of their joints. */
+    legs: (s: Scene): Scalar[][] => {
+      const [phase, walks, forward, sideways, turning] = kept(s);
+      const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
+      return feet(s).map(({ along, up }, i) => {
+        const side = 1 - 2 * i;
+        const part = mul(period * duty, along);
+        const x = add(centre, mul(forward, part));
+        const z = add(-long, mul(mul(lift, walks), up));
+        const roll = div(add((-side * nearer) / 2, sub(mul(sideways, part), swayed)), long);
+        return inOrder({ ...legOf(side, [x, z], roll), hip_yaw: mul(turning, part) });
+      });
+    },
+    /** How the arm beside each leg swings, -1 to 1. */
+    swings: (s: Scene): Scalar[] => {
+      const [phase, , forward] = kept(s);
+      return [0, 0.5].map((offset) => mul(forward, cos(mul(2 * Math.PI, add(phase, offset)))));
+    },
+    /** Those angles as it stands. */
+    standing: [1, -1].map((side) => inOrder(legOf(side, [centre, -long], (-side * nearer) / 2 / long)) as number[]),
+  };
+}
