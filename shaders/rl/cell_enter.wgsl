@@ -19,16 +19,13 @@ fn enter_acting(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgrou
   let row = thread_of(gid) / c.s4;
   let q = thread_of(gid) % c.s4;
   if (row >= U.rows) { return; }
+  recall_state(c, row, group.z, q);
+  if ((U.flags & FLAG_KEEP) == 0u || U.t % U.unroll != 0u) { return; }
   let world = U.first + row;
   let at = state_at(c, world, group.z, q);
   let kept = state_at(c, (world * U.steps + U.t) / U.unroll, group.z, q);
-  let is_kept = (U.flags & FLAG_KEEP) != 0u && U.t % U.unroll == 0u;
-  work[c.before + row * c.s4 + q] = hidden[at];
-  if (is_kept) { rollout_hidden[kept] = hidden[at]; }
-  if (c.parts == 2u) {
-    work[c.memory + row * c.s4 + q] = hidden[at + c.s4];
-    if (is_kept) { rollout_hidden[kept + c.s4] = hidden[at + c.s4]; }
-  }
+  rollout_hidden[kept] = hidden[at];
+  if (c.parts == 2u) { rollout_hidden[kept + c.s4] = hidden[at + c.s4]; }
 }
 
 /// Worlds that took a new start state forget.
@@ -36,11 +33,8 @@ fn enter_acting(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgrou
 fn forget(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
   let c = cells[group.z];
   let row = thread_of(gid) / c.s4;
-  let q = thread_of(gid) % c.s4;
   if (row >= U.rows) { return; }
   let world = U.first + row;
   if ((u32(samples[world * U.steps + U.t].flags) & SKIPPED) == 0u) { return; }
-  let at = state_at(c, world, group.z, q);
-  hidden[at] = vec4<f32>(0.0);
-  if (c.parts == 2u) { hidden[at + c.s4] = vec4<f32>(0.0); }
+  clear_state(c, world, group.z, thread_of(gid) % c.s4);
 }

@@ -20,20 +20,9 @@ fn gates_of(c: Cell, row: u32, q: u32) -> Gates {
   return g;
 }
 
-/// One step of all sequences; worlds that took a new start state begin the next one at zero.
-@compute @workgroup_size(32)
-fn step(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-  let c = cells[group.z];
-  let lane = thread_of(gid) / c.s4;
-  let q = thread_of(gid) % c.s4;
-  if (lane >= U.lanes) { return; }
-  let row = c.step * U.lanes + lane;
+fn next_state(c: Cell, row: u32, q: u32) -> CellState {
   let g = gates_of(c, row, q);
-  let next = fma(g.update, work[c.before + row * c.s4 + q] - g.candidate, g.candidate);
-  work[c.state + row * c.s4 + q] = next;
-  if (c.step + 1u < U.unroll) {
-    work[c.before + (row + U.lanes) * c.s4 + q] = select(next, vec4<f32>(0.0), is_reset(lane, c.step));
-  }
+  return CellState(fma(g.update, work[c.before + row * c.s4 + q] - g.candidate, g.candidate), vec4<f32>(0.0));
 }
 
 /// Derivatives by the state after a step lie in its place; those by what the gates got take theirs. What goes further back
@@ -62,17 +51,4 @@ fn back(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   work[h + c.s4] = by_update;
   work[h + 2u * c.s4] = by_candidate * g.reset;
   work[carry] = slope * g.update;
-}
-
-/// One step of the worlds that act. The values of the last observations of a rollout leave states as they are.
-@compute @workgroup_size(32)
-fn step_acting(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-  let c = cells[group.z];
-  let row = thread_of(gid) / c.s4;
-  let q = thread_of(gid) % c.s4;
-  if (row >= U.rows) { return; }
-  let g = gates_of(c, row, q);
-  let next = fma(g.update, work[c.before + row * c.s4 + q] - g.candidate, g.candidate);
-  work[c.state + row * c.s4 + q] = next;
-  if ((U.flags & FLAG_BOOTSTRAP) == 0u) { hidden[state_at(c, U.first + row, group.z, q)] = next; }
 }

@@ -31,23 +31,10 @@ fn tanh4(x: vec4<f32>) -> vec4<f32> {
   return keep_nan4(x, poly_tanh4(x));
 }
 
-/// One step of all sequences; worlds that took a new start state begin the next one at zero.
-@compute @workgroup_size(32)
-fn step(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-  let c = cells[group.z];
-  let lane = thread_of(gid) / c.s4;
-  let q = thread_of(gid) % c.s4;
-  if (lane >= U.lanes) { return; }
-  let row = c.step * U.lanes + lane;
+fn next_state(c: Cell, row: u32, q: u32) -> CellState {
   let g = gates_of(c, row, q);
   let memory = memory_of(c, g, row, q);
-  let next = g.output * tanh4(memory);
-  work[c.state + row * c.s4 + q] = next;
-  if (c.step + 1u < U.unroll) {
-    let forgets = is_reset(lane, c.step);
-    work[c.before + (row + U.lanes) * c.s4 + q] = select(next, vec4<f32>(0.0), forgets);
-    work[c.memory + (row + U.lanes) * c.s4 + q] = select(memory, vec4<f32>(0.0), forgets);
-  }
+  return CellState(g.output * tanh4(memory), memory);
 }
 
 /// Derivatives by the state after a step lie in its place; those by what the gates got take theirs. What goes further back
@@ -84,22 +71,4 @@ fn back(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
   }
   work[carry] = vec4<f32>(0.0);
   work[memory_carry] = by_memory * g.forget;
-}
-
-/// One step of the worlds that act. The values of the last observations of a rollout leave states as they are.
-@compute @workgroup_size(32)
-fn step_acting(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
-  let c = cells[group.z];
-  let row = thread_of(gid) / c.s4;
-  let q = thread_of(gid) % c.s4;
-  if (row >= U.rows) { return; }
-  let g = gates_of(c, row, q);
-  let memory = memory_of(c, g, row, q);
-  let next = g.output * tanh4(memory);
-  work[c.state + row * c.s4 + q] = next;
-  if ((U.flags & FLAG_BOOTSTRAP) == 0u) {
-    let at = state_at(c, U.first + row, group.z, q);
-    hidden[at] = next;
-    hidden[at + c.s4] = memory;
-  }
 }

@@ -13,9 +13,10 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = thread_of(gid) % width;
   if (row >= U.rows) { return; }
   let row_at = row * J.batch_row;
+  // with a memory both places are one, where the observation stays
   if (i < J.policy_count) {
-    work[J.obs + row * J.obs_row + i] = batch[row_at + i];
     work[J.next_obs + row * J.obs_row + i] = batch[row_at + J.batch_next + i];
+    work[J.obs + row * J.obs_row + i] = batch[row_at + i];
   }
   if (i < J.critic_count) {
     let seen_at = row_at + J.critic_first + i;
@@ -101,7 +102,7 @@ fn new_actions(@builtin(global_invocation_id) gid: vec3<u32>) {
     work[other + i] = s.action;
     log_prob += s.log_prob;
   }
-  for (var i = 0u; i < J.critic_count; i += 1u) {
+  for (var i = 0u; i < J.critic_count + J.memory; i += 1u) {
     work[other + J.actions + i] = work[pair + J.actions + i];
   }
   work[J.notes + row * NOTE_SIZE + NOTE_LOG_PROB] = log_prob;

@@ -2,11 +2,12 @@
 // environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
 // replay of everything seen.
 import { CorralError } from "../core/errors.ts";
-import { optionsOf } from "../core/options.ts";
+import { badOption, optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { Box, Space } from "../env/space/spaces.ts";
 import type { Plan } from "../memory/plan.ts";
 import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
+import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
 import { assertBounded, envShape } from "./device/env-shape.ts";
@@ -22,7 +23,7 @@ import type { Batch } from "./replay/learner.ts";
 import type { CollectedSteps } from "./replay/row-store.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac/arenas.ts";
 import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
-import { sacConfig, type SacConfig } from "./sac/config.ts";
+import { rowsOfSample, sacConfig, type SacConfig } from "./sac/config.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import { SacLearner } from "./sac/learner.ts";
 import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
@@ -48,11 +49,19 @@ export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
   const head = envShape(env);
   const others = env.singleActionSpace.kind === "discrete" ? "SacDiscrete (--algo sac-discrete), DQN or PPO" : "PPO";
   assertBounded(env, "SAC squashes actions", `Train it with ${others}.`);
+  if (config.recurrent !== "none" && config.storage !== "gpu")
+    throw badOption("storage", config.storage, 'sequences for a memory are drawn on the device: pass "gpu"');
   return { ...settleOffPolicy(config, { seed, replayFile, reuseReplay }), shape: sacShape(head, config) };
 }
 
 /** What a `Collector` must know to collect for a learner. */
 export function sacCollecting({ env, nets }: SacShape, { minLogStd, maxLogStd }: SacConfig, space: Space) {
+  if (nets.cells) {
+    throw new CorralError(
+      "unsupported-collector",
+      `the policy of ${env.id} has a memory (${nets.cells.kind}); threads of the CPU collect for policies without. Collect on the device.`,
+    );
+  }
   const { low, high } = space as Box;
   const bounds = { low: [...low], high: [...high] };
   const actor: SquashedSpec = { layers: nets.policy, actions: env.actions, ...bounds, minLogStd, maxLogStd };
@@ -76,7 +85,9 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     const settled = settleSac(env, options);
     const { config, seed, shape } = settled;
     const learner = await SacLearner.create(device, shape);
-    return withReplay(learner, env, settled, (bound, replay) => {
+    // starts of samples keep away from the newest rows
+    const drawn = { ...settled, config: { ...config, nSteps: rowsOfSample(config) } };
+    return withReplay(learner, env, drawn, (bound, replay) => {
       learner.initialize(env, seed, config.initialTemperature);
       setUniforms(learner, config, seed);
       return new Sac(env, settled, learner, bound, replay);
@@ -110,6 +121,11 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     readonly actor: SquashedSpec;
   } {
     return { ...sacCollecting(this.learner.shape, this.config, this.env.singleActionSpace), seed: this.seed };
+  }
+
+  protected override play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+    this.learner.forgetEvaluated();
+    return super.play(env, options);
   }
 
   protected learnBatch(batch: Batch): void {

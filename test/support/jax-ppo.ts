@@ -82,14 +82,35 @@ function network(
   const { from, size: width } = env.groups?.[net === 0 ? "policy" : "critic"] ?? { from: 0, size: env.observations };
   const obs = np.array(samples.map((s) => s.obs.slice(from, from + width)));
   if (!nets.cells || !sizes) return forward(p, layers, obs);
-  const { kind, size } = nets.cells;
   const { ih, hh } = net === 0 ? nets.cells.policy : nets.cells.value;
   const at = layers.indexOf(ih);
   const below = forward(p, layers.slice(0, at + 1), obs);
   const count = samples.length / sizes.unroll;
-  let state: Array = np.array(samples.slice(0, count).map(({ start }) => [...start![net]]));
+  const start = np.array(samples.slice(0, count).map((s) => [...s.start![net]]));
+  const states = alongCell(
+    p,
+    nets.cells,
+    hh,
+    below,
+    start,
+    samples.map(({ skipped }) => skipped),
+  );
+  return forward(p, layers.slice(at + 1), states);
+}
+
+/** What a cell puts out over rows that lie step by step, from a start on; it forgets after rows that say so. */
+export function alongCell(
+  p: Params,
+  { kind, size }: Pick<NonNullable<MadeCase["shape"]["nets"]["cells"]>, "kind" | "size">,
+  hh: Layer,
+  below: Array,
+  start: Array,
+  resets: readonly boolean[],
+): Array {
+  const [count] = start.shape;
+  let state = start;
   const states: Array[] = [];
-  for (let t = 0; t < sizes.unroll; t++) {
+  for (let t = 0; t < resets.length / count; t++) {
     const part = (x: Array, i: number) => x.ref.slice([], [i * size, (i + 1) * size]);
     const x = below.ref.slice([t * count, (t + 1) * count]);
     const h = forward(p, [hh], part(state, 0));
@@ -108,12 +129,12 @@ function network(
     x.dispose();
     h.dispose();
     states.push(part(next, 0));
-    const keeps = samples.slice(t * count, (t + 1) * count).map(({ skipped }) => [skipped ? 0 : 1]);
+    const keeps = resets.slice(t * count, (t + 1) * count).map((reset) => [reset ? 0 : 1]);
     state = next.mul(np.array(keeps));
   }
   state.dispose();
   below.dispose();
-  return forward(p, layers.slice(at + 1), np.concatenate(states, 0));
+  return np.concatenate(states, 0);
 }
 
 /** What a head in blocks makes of the policy's last layer. */

@@ -99,7 +99,7 @@ function lstm(below: readonly number[], gates: readonly number[], state: readonl
   return [...memory.map((c, i) => sigmoid(sum(3, i)) * Math.tanh(c)), ...memory];
 }
 
-const NEXT_STATE = { gru, lstm };
+export const NEXT_STATE = { gru, lstm };
 
 /** A head in blocks, if there is one. */
 function throughHead({ nets, env }: LearnerShape, params: ArrayLike<number>, x: number[]): number[] {

@@ -59,10 +59,16 @@ const head = (entry: string, files: readonly string[], buffers: Record<number, s
 const family =
   <J extends JobTable>(files: readonly string[], job: J) =>
   (entry: string, buffers: Record<number, string>) => ({ files, entry, job, buffers });
-const CELL = [MATH, "rl/shuffle.wgsl", "rl/cell_state.wgsl"];
-const cell = family([...CELL, "rl/cell_enter.wgsl"], JOBS.cell);
-const gru = family([...CELL, "rl/gru.wgsl"], JOBS.cell);
-const lstm = family([...CELL, "rl/lstm.wgsl"], JOBS.cell);
+const CELL = [MATH, "rl/cell_state.wgsl"];
+const ROLLOUT = ["rl/shuffle.wgsl", "rl/cell_rollout.wgsl"];
+const cell = family([...CELL, ...ROLLOUT, "rl/cell_recall.wgsl", "rl/cell_enter.wgsl"], JOBS.cell);
+const recall = family([...CELL, "rl/cell_recall.wgsl"], JOBS.cell);
+const begin = family([...CELL, "rl/cell_begin.wgsl"], JOBS.cell);
+const steps = (kind: "gru" | "lstm", source: readonly string[]) =>
+  family([...CELL, ...source, `rl/${kind}.wgsl`, "rl/cell_step.wgsl"], JOBS.cell);
+const [gru, lstm] = [steps("gru", ROLLOUT), steps("lstm", ROLLOUT)];
+const REPLAYED = ["rl/cell_replay.wgsl"];
+const [gruReplay, lstmReplay] = [steps("gru", REPLAYED), steps("lstm", REPLAYED)];
 const optimize = family([MATH, "rl/optimize.wgsl"], JOBS.range);
 const optimizeSac = family([MATH, "rl/optimize.wgsl", "rl/sac_optimize.wgsl"], JOBS.range);
 const normaliser = (entry: string, buffers: Record<number, string>) => ({
@@ -83,6 +89,7 @@ const sac = (entry: string) => ({
   job: JOBS.sac,
   buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
 });
+const sacMemory = family(["rl/sac_memory.wgsl"], JOBS.sacMemory);
 const layerNorm = (entry: string) => ({
   files: [MATH, "rl/layer_norm.wgsl"],
   code: () => ACTIVATED_WGSL,
@@ -155,12 +162,19 @@ export const KERNELS = {
   backward_lanes: { files: [MATH], code: lanesBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   cell_enter: cell("enter", { 3: "work", 5: "rollout_hidden" }),
   cell_enter_act: cell("enter_acting", { 3: "work", 4: "hidden", 5: "rollout_hidden" }),
-  cell_enter_evaluate: cell("enter_acting", { 3: "work", 4: "eval_hidden", 5: "rollout_hidden" }),
   cell_forget: cell("forget", { 4: "hidden", 6: "samples" }),
+  cell_recall: recall("recall", { 3: "work", 4: "hidden" }),
+  cell_recall_evaluated: recall("recall", { 3: "work", 4: "eval_hidden" }),
+  cell_begin: begin("begin", { 3: "work" }),
+  cell_forget_replay: begin("forget", { 4: "hidden", 5: "replay_steps" }),
   gru_step: gru("step", { 3: "work", 6: "samples" }),
   gru_back: gru("back", { 3: "work", 6: "samples" }),
   gru_step_act: gru("step_acting", { 3: "work", 4: "hidden" }),
   gru_step_evaluate: gru("step_acting", { 3: "work", 4: "eval_hidden" }),
+  gru_step_replay: gruReplay("step", { 3: "work", 6: "resets" }),
+  gru_back_replay: gruReplay("back", { 3: "work", 6: "resets" }),
+  lstm_step_replay: lstmReplay("step", { 3: "work", 6: "resets" }),
+  lstm_back_replay: lstmReplay("back", { 3: "work", 6: "resets" }),
   lstm_step: lstm("step", { 3: "work", 6: "samples" }),
   lstm_back: lstm("back", { 3: "work", 6: "samples" }),
   lstm_step_act: lstm("step_acting", { 3: "work", 4: "hidden" }),
@@ -209,6 +223,12 @@ export const KERNELS = {
   merge_obs: normaliser("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
   count_clipped: normaliser("clipped", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
   tally_clipped: normaliser("tally", { 3: "scratch", 5: "state" }),
+  sample_sequences: {
+    files: [...RANDOM, "rl/sequences.wgsl"],
+    entry: "sample_sequences",
+    job: JOBS.sequences,
+    buffers: { 2: "replay_obs", 3: "replay_actions", 4: "replay_steps", 5: "batch", 6: "resets" },
+  },
   sample: {
     files: [...RANDOM, "rl/replay.wgsl"],
     entry: "sample",
@@ -243,6 +263,9 @@ export const KERNELS = {
   soft_policy_loss: softColumns("policy_loss", { 7: "state" }),
   soft_fold: softHead("fold", { 3: "work" }),
   soft_slope: softHead("slope", { 3: "work" }),
+  sac_see: sacMemory("see", { 2: "batch", 3: "work" }),
+  sac_remember: sacMemory("remember", { 3: "work" }),
+  sac_remember_back: sacMemory("remember_back", { 3: "work" }),
   gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   gate_policy: optimizeSac("gate_policy", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   polyak_update: optimizeSac("polyak_update", { 4: "state", 6: "params" }),

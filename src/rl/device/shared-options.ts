@@ -1,5 +1,6 @@
 // options that every algorithm has
 import { CorralError } from "../../core/errors.ts";
+import { CELL_KINDS } from "../networks/networks.ts";
 import { badOption, type ConfigOf, type OptionRow, type OptionTable } from "../../core/options.ts";
 
 /** Of Adam (Kingma and Ba 2015), with decoupled decay of weights (Loshchilov and Hutter 2019). */
@@ -61,16 +62,36 @@ export const REPLAY = {
 
 export type ReplayConfig = ConfigOf<typeof REPLAY> & { readonly batchSize: number };
 
-/** Options of policies with a memory. */
-const MEMORY = ["recurrent", "recurrentSize", "recurrentSteps"];
+/** Of policies that remember. */
+export const MEMORY = {
+  recurrent: {
+    default: "none",
+    oneOf: ["none", ...CELL_KINDS],
+    doc: "memory before the last layer of the policy, and of what judges it",
+  },
+  recurrentSize: {
+    default: 64,
+    min: 8,
+    max: 1024,
+    integer: true,
+    doc: "numbers of a recurrent state, a multiple of 8",
+  },
+} as const satisfies OptionTable;
+
+/** Throws `bad-option` for a size that no cell has. */
+export function assertRecurrentSize({ recurrentSize }: { readonly recurrentSize: number }): void {
+  if (recurrentSize % 8 !== 0) throw badOption("recurrentSize", recurrentSize, "pass a multiple of 8");
+}
 
 /** Throws `unsupported-recurrent` for a memory in what learns from single transitions. */
 export function assertNoMemory(given: object, of: string): void {
-  const name = MEMORY.find((one) => Object.hasOwn(given, one) && (given as Record<string, unknown>)[one] !== "none");
+  const name = ["recurrent", "recurrentSize", "recurrentSteps", "recurrentBurnIn"].find(
+    (one) => Object.hasOwn(given, one) && (given as Record<string, unknown>)[one] !== "none",
+  );
   if (name === undefined) return;
   throw new CorralError(
     "unsupported-recurrent",
-    `${name} is of PPO: ${of} learns from single transitions of a replay, which hold no state of a memory. Train with PPO, or let the task observe a history.`,
+    `${name} is of PPO and SAC of continuous actions: ${of} learns from single transitions, which hold no state of a memory. Train with one of those, or let the task observe a history.`,
     { name },
   );
 }

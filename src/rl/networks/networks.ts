@@ -134,7 +134,7 @@ export function layOutBlocks(
   return { head, end: at + (embedding ? (embedding.features * k) / 4 : blocks.length * each4) };
 }
 
-interface WholeShape {
+export interface WholeShape {
   readonly observations: number;
   readonly hidden: readonly number[];
   readonly form: HiddenForm;
@@ -142,7 +142,13 @@ interface WholeShape {
 }
 
 /** Hidden layers, a recurrent cell if there is one, and a last layer if there is one. */
-function layOutWhole(name: string, shape: WholeShape, last: number | undefined, lastGain: number, start: number) {
+export function layOutWhole(
+  name: string,
+  shape: WholeShape,
+  last: number | undefined,
+  lastGain: number,
+  start: number,
+) {
   const { observations, hidden, form, recurrent } = shape;
   const widths = [observations, ...hidden];
   if (!recurrent) {
@@ -224,6 +230,15 @@ export function endOf(layers: readonly Layer[], start = 0): number {
 export interface Rows {
   readonly x: number;
   readonly outputs: ReadonlyMap<Layer, number>;
+  /** Of a recurrent cell: what its gates get from below, and what it puts out, which the next layer takes. */
+  readonly cell?: { readonly below: number; readonly state: number };
+}
+
+/** Where the input of a layer lies. */
+export function inputOfLayer(layers: readonly Layer[], i: number, { x, outputs, cell }: Rows): number {
+  if (i === 0) return x;
+  const at = outputs.get(layers[i - 1])!;
+  return at === cell?.below ? cell.state : at;
 }
 
 /**
@@ -246,8 +261,8 @@ export const layerJob = ({ k, w, b, n, activation, norm }: Layer, x: number, y: 
 });
 
 /** The same in a network whose rows lie so. */
-export const jobOfLayer = (layers: readonly Layer[], i: number, { x, outputs }: Rows) =>
-  layerJob(layers[i], i > 0 ? outputs.get(layers[i - 1])! : x, outputs.get(layers[i])!);
+export const jobOfLayer = (layers: readonly Layer[], i: number, rows: Rows) =>
+  layerJob(layers[i], inputOfLayer(layers, i, rows), rows.outputs.get(layers[i])!);
 
 /** Numbers with a name and a shape, row-major. */
 export interface NamedArray {

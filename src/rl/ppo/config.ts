@@ -2,8 +2,15 @@
 import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { MIRROR_COLUMNS } from "./mirror.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
-import { CELL_KINDS } from "../networks/networks.ts";
-import { ACTION_EMBEDDING, adamOptions, assertLogStds, GAMMA, LAYER_NORM } from "../device/shared-options.ts";
+import {
+  ACTION_EMBEDDING,
+  adamOptions,
+  assertLogStds,
+  assertRecurrentSize,
+  GAMMA,
+  LAYER_NORM,
+  MEMORY,
+} from "../device/shared-options.ts";
 
 export const PPO_OPTIONS = {
   rolloutSteps: { default: 32, min: 1, max: 65536, integer: true, doc: "control steps of every world between updates" },
@@ -31,18 +38,7 @@ export const PPO_OPTIONS = {
   hidden: { default: [64, 64], doc: "widths of the hidden layers of policy and value network" },
   activation: { default: "tanh", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   layerNorm: LAYER_NORM,
-  recurrent: {
-    default: "none",
-    oneOf: ["none", ...CELL_KINDS],
-    doc: "memory before the last layer of policy and value network",
-  },
-  recurrentSize: {
-    default: 64,
-    min: 8,
-    max: 1024,
-    integer: true,
-    doc: "numbers of a recurrent state, a multiple of 8",
-  },
+  ...MEMORY,
   recurrentSteps: {
     default: 16,
     min: 1,
@@ -90,8 +86,8 @@ export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
     throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
   }
   if (made.recurrent !== "none") {
-    const { recurrentSize, recurrentSteps, rolloutSteps } = made;
-    if (recurrentSize % 8 !== 0) throw badOption("recurrentSize", recurrentSize, "pass a multiple of 8");
+    const { recurrentSteps, rolloutSteps } = made;
+    assertRecurrentSize(made);
     if (rolloutSteps % Math.min(recurrentSteps, rolloutSteps) !== 0) {
       throw badOption("recurrentSteps", recurrentSteps, `rolloutSteps, ${rolloutSteps}, is to be a multiple of it`);
     }

@@ -9,7 +9,7 @@ import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
 import { bindNormGradients, bindNorms, type PlacedLayer } from "../device/layer-norms.ts";
 import { LearnerCore } from "../device/learner-core.ts";
-import { backCells, bindCells, runCells, type ActingRows } from "./recurrent.ts";
+import { actCells, backCells, bindActing, bindCells, forget, runCells, type ActingRows } from "../device/cells.ts";
 import { bindHead, descendBlocks, embedActions, foldBlocks } from "./streamed-head.ts";
 import { Flag, SAMPLE, STATE } from "../tables/device-tables.ts";
 import { ACTIVATIONS } from "../networks/activations.ts";
@@ -71,7 +71,10 @@ export class Learner extends LearnerCore<LearnerShape> {
       bind(`backward ${i}`, "backward", below);
       bindNorms(bind, `backward ${i}`, "layer_norm_back", placed(i - 1));
     });
-    if (shape.cells) bindCells(bind, nets, shape.cells, gradient);
+    if (shape.cells) {
+      bindCells(bind, shape.cells, "rollout", gradient);
+      bindActing(bind, shape.cells, "rollout");
+    }
     bind("gather", "gather");
     if (shape.mirrors) {
       const [observation_row, action_row] = [4 * shape.obs4, 4 * shape.actions4];
@@ -178,14 +181,16 @@ export class Learner extends LearnerCore<LearnerShape> {
     value.forEach((layer, i) => {
       const parts = i < policy.length ? 2 : 1;
       this.runRows(pass, `forward ${i}`, rows, Math.max(layer.n, policy[i]?.n ?? 0), parts);
-      if (cells && layer === nets.cells!.value.ih) runCells(this, pass, cells, acting);
+      if (!cells || layer !== nets.cells!.value.ih) return;
+      if (acting) actCells(this, pass, cells, acting);
+      else runCells(this, pass, cells);
     });
   }
 
   /** Worlds that took a new start state forget what they remembered. */
   stored(pass: JobPass, rows: number): void {
     const { cells } = this.shape;
-    if (cells) this.run(pass, "cell forget", rows * cells.s4, 2);
+    if (cells) forget(this, pass, cells, rows);
   }
 
   /** Worlds that are evaluated remember nothing. */

@@ -25,8 +25,9 @@ export interface Batch {
 }
 
 export abstract class ReplayLearner<S extends ReplayLearnerShape = ReplayLearnerShape> extends LearnerCore<S> {
-  protected constructor(shape: S, backing: Backing) {
-    super(shape, backing, shape.window === shape.capacity ? [...SNAPSHOT_ARENAS, ...RING] : SNAPSHOT_ARENAS);
+  /** `kept`: arenas of its own that a snapshot holds. */
+  protected constructor(shape: S, backing: Backing, kept: readonly string[] = []) {
+    super(shape, backing, [...SNAPSHOT_ARENAS, ...kept, ...(shape.window === shape.capacity ? RING : [])]);
   }
 
   /** Binds what draws transitions, and what counts episodes. */

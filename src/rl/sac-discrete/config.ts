@@ -4,7 +4,15 @@ import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { ACTION_BLOCK, ACTION_EMBEDDING, assertBatchFits, assertNoMemory } from "../device/shared-options.ts";
 import { SAC_OPTIONS } from "../sac/config.ts";
 
-const { minLogStd: _low, maxLogStd: _high, ...SHARED } = SAC_OPTIONS;
+const {
+  minLogStd: _low,
+  maxLogStd: _high,
+  recurrent: _cell,
+  recurrentSize: _size,
+  recurrentSteps: _steps,
+  recurrentBurnIn: _burnIn,
+  ...SHARED
+} = SAC_OPTIONS;
 
 export const SAC_DISCRETE_OPTIONS = {
   ...SHARED,

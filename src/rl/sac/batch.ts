@@ -1,5 +1,6 @@
 // what a batch of SAC submits, whole or stage by stage
 import type { JobPass } from "../device/kernels.ts";
+import type { UniformValues } from "../device/uniforms.ts";
 import type { SacConfig } from "./config.ts";
 import type { SacLearner } from "./learner.ts";
 import { setReplayUniforms, type Batch } from "../replay/learner.ts";
@@ -28,29 +29,40 @@ type Encode = (pass: JobPass) => void;
 const prepare =
   (learner: SacLearner): Encode =>
   (pass) => {
-    const { batch: rows, policy4, pair4 } = learner.shape;
-    learner.run(pass, "load", rows * 4 * Math.max(policy4, pair4));
+    const { batch: rows } = learner.shape;
+    load(learner, pass, rows);
     learner.forward(pass, rows, true);
+    learner.recall(pass);
   };
+
+function load(learner: SacLearner, pass: JobPass, rows: number): void {
+  const { policy4, pair4 } = learner.shape;
+  learner.run(pass, "load", rows * 4 * Math.max(policy4, pair4));
+}
 
 /** The stages of each half, after `prepare`. */
 function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" | "backward" | "optimize", Encode>> {
-  const { batch: rows, env, chunks } = learner.shape;
+  const { learnt: rows, env, chunks, cells } = learner.shape;
   return {
     critics: {
       forward: (pass) => {
+        learner.remember(pass);
         learner.run(pass, "next_actions", rows);
         learner.values(pass, rows, "critics");
       },
       loss: (pass) => learner.run(pass, "critic_loss", rows),
       backward: (pass) => {
         learner.backward(pass, "critics", rows, { chunks });
+        learner.rememberBack(pass);
         learner.sum(pass, "critic");
       },
       optimize: (pass) => learner.optimize(pass, "critic"),
     },
     policy: {
       forward: (pass) => {
+        // what the critics left in their inputs gives way
+        if (cells) load(learner, pass, rows);
+        learner.remember(pass, true);
         learner.run(pass, "new_actions", rows);
         learner.values(pass, rows, "judging");
         learner.run(pass, "lower_value", rows);
@@ -66,44 +78,63 @@ function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" |
   };
 }
 
+/** Uniforms of a batch: of all that it holds, and of what is learnt from, sequences without their last step. */
+function uniformsOf({ shape }: SacLearner): Record<"held" | "learnt", UniformValues> {
+  const { batch, learnt, cells } = shape;
+  const lanes = cells?.lanes ?? 0;
+  const unroll = cells?.unroll ?? 0;
+  return { held: { rows: batch, lanes, unroll }, learnt: { rows: learnt, lanes, unroll: cells ? unroll - 1 : 0 } };
+}
+
+const sample =
+  (learner: SacLearner): Encode =>
+  (pass) => {
+    const { batch, row4, cells } = learner.shape;
+    learner.run(pass, cells ? "sample sequences" : "sample", batch * row4);
+  };
+
 /** One batch: critics towards the soft targets, the policy up the critics, targets after the critics. */
 export function learnBatch(
   learner: SacLearner,
   { draw, flags, samples, movesPolicy }: Batch & { readonly movesPolicy: boolean },
 ): void {
-  const { batch: rows, row4, nets } = learner.shape;
+  const { nets, cells } = learner.shape;
   const { critics, policy } = stagesOf(learner);
-  learner.submit("update", { rows, draw, flags }, (pass) => {
-    if (samples) learner.run(pass, "sample", rows * row4);
+  const { held, learnt } = uniformsOf(learner);
+  const first: Encode = (pass) => {
+    if (samples) sample(learner)(pass);
     prepare(learner)(pass);
+  };
+  if (cells) learner.submit("sequences", { ...held, draw, flags }, first);
+  learner.submit("update", { ...learnt, draw, flags }, (pass) => {
+    if (!cells) first(pass);
     for (const encode of Object.values(critics)) encode(pass);
     if (movesPolicy) for (const encode of Object.values(policy)) encode(pass);
-    learner.run(pass, "polyak update", nets.criticsStatistics - nets.critics[0][0].w);
+    learner.run(pass, "polyak update", nets.criticsStatistics - nets.criticsAt);
   });
 }
 
 /** Draws the transitions of a batch from the ring on the device once more. */
-export function sampleBatch(learner: SacLearner, draw: number): void {
-  const { batch: rows, row4 } = learner.shape;
-  learner.submit("sample", { rows, draw }, (pass) => learner.run(pass, "sample", rows * row4));
-}
+export const sampleBatch = (learner: SacLearner, draw: number): void =>
+  learner.submit("sample", { ...uniformsOf(learner).held, draw }, sample(learner));
 
 /** The halves of a batch that is there already, one stage at a time. */
 export function halves(
   learner: SacLearner,
   draw: number,
 ): Record<Half, Record<"prepare" | "forward" | "loss" | "backward" | "optimize", () => void>> {
-  const { batch: rows } = learner.shape;
-  const alone = (encode: Encode) => () => learner.submit("update", { rows, draw, flags: 0 }, encode);
+  const { held, learnt } = uniformsOf(learner);
+  const alone = (encode: Encode, uniforms: UniformValues) => () =>
+    learner.submit("update", { ...uniforms, draw, flags: 0 }, encode);
   const stages = stagesOf(learner);
   const of = (half: Half) => {
     const { forward, loss, backward, optimize } = stages[half];
     return {
-      prepare: alone(prepare(learner)),
-      forward: alone(forward),
-      loss: alone(loss),
-      backward: alone(backward),
-      optimize: alone(optimize),
+      prepare: alone(prepare(learner), held),
+      forward: alone(forward, learnt),
+      loss: alone(loss, learnt),
+      backward: alone(backward, learnt),
+      optimize: alone(optimize, learnt),
     };
   };
   return { critics: of("critics"), policy: of("policy") };

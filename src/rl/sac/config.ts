@@ -1,12 +1,14 @@
 // every hyperparameter of SAC: flat, with its default, its bounds and what it means. The command line's flags are these.
-import { fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
+import { badOption, fillIn, type ConfigOf, type OptionTable } from "../../core/options.ts";
 import { HIDDEN_ACTIVATIONS } from "../networks/activations.ts";
+import { TILE } from "../networks/networks.ts";
 import {
   adamOptions,
   assertBatchFits,
-  assertNoMemory,
   assertLogStds,
+  assertRecurrentSize,
   LAYER_NORM,
+  MEMORY,
   REPLAY,
 } from "../device/shared-options.ts";
 
@@ -25,6 +27,21 @@ export const SAC_OPTIONS = {
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
   activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   layerNorm: LAYER_NORM,
+  ...MEMORY,
+  recurrentSteps: {
+    default: 16,
+    min: 2,
+    max: 128,
+    integer: true,
+    doc: "with a memory, control steps of a sequence that is learnt from; batchSize is a multiple of 8 times as many",
+  },
+  recurrentBurnIn: {
+    default: 8,
+    min: 0,
+    max: 128,
+    integer: true,
+    doc: "control steps before those, which fill the memory; those of episodes that begin in a sequence are learnt from",
+  },
   minLogStd: { default: -20, doc: "lower bound of the log standard deviation before squashing" },
   maxLogStd: { default: 2, doc: "its upper bound" },
   ...adamOptions(1e-8),
@@ -37,12 +54,26 @@ export type SacConfig = ConfigOf<typeof SAC_OPTIONS>;
 
 /**
  * Fills in defaults.
- * @throws CorralError unknown-option with the nearest names, bad-option, unsupported-recurrent
+ * @throws CorralError unknown-option with the nearest names, bad-option
  */
 export function sacConfig(given: Partial<SacConfig> = {}): SacConfig {
-  assertNoMemory(given, "SAC");
   const made = fillIn(SAC_OPTIONS, given, { of: "SAC" });
   assertBatchFits(made);
   assertLogStds(made);
+  if (made.recurrent !== "none") assertSequences(made);
   return made;
 }
+
+/** Throws `bad-option` for what does not go with sequences. */
+function assertSequences(config: SacConfig): void {
+  const { batchSize, nSteps, recurrentSteps } = config;
+  assertRecurrentSize(config);
+  if (nSteps > 1) throw badOption("nSteps", nSteps, "with a memory returns are of one step: pass 1");
+  if (batchSize % (TILE * recurrentSteps) === 0) return;
+  const all = `with a memory a batch is whole sequences, 8 at a time: pass a multiple of ${TILE * recurrentSteps} (8 recurrentSteps)`;
+  throw badOption("batchSize", batchSize, all);
+}
+
+/** Rows of a world that a sample takes: with a memory those of a sequence and the one after it. */
+export const rowsOfSample = ({ nSteps, recurrent, recurrentSteps, recurrentBurnIn }: SacConfig): number =>
+  recurrent === "none" ? nSteps : recurrentBurnIn + recurrentSteps;

@@ -67,7 +67,8 @@ export async function batchEvidence(learner: SacLearner, facts: BatchFacts): Pro
   const { prepare, forward, loss, backward, optimize } = halves(learner, facts.draw)[facts.half];
   for (const run of [prepare, forward, loss, backward, optimize]) run();
   const arenas: Record<string, Uint32Array<ArrayBuffer>> = {};
-  for (const name of ARENAS) arenas[name] = await learner.read(name, new Uint32Array(learner.words(name)));
+  const names = learner.shape.cells ? [...ARENAS, "resets"] : ARENAS;
+  for (const name of names) arenas[name] = await learner.read(name, new Uint32Array(learner.words(name)));
   const state = new Float32Array(arenas.state.buffer);
   return { ...facts, halted: REASONS[state[SAC_STATE.halted]] ?? "nothing", arenas };
 }

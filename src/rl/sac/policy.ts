@@ -3,16 +3,18 @@ import { CorralError } from "../../core/errors.ts";
 import type { Space } from "../../env/space/spaces.ts";
 import { namedLayers, type NamedArray } from "../networks/networks.ts";
 import { policyOf, type Policy } from "../networks/policy.ts";
-import type { SacShape } from "./arenas.ts";
+import { cellLayers, type SacShape } from "./arenas.ts";
 import type { SacConfig } from "./config.ts";
 
 /**
  * The parameters by name, as PyTorch has them: `policy.0.weight` [outputs, inputs], ..., whose last layer puts out means,
  * `log_std.weight` beside it, `q1.0.weight`, ..., `target1.0.weight`, ...; observations are taken as they are.
+ * With a memory `policy.gru.ih.weight`, ..., and those of `memory` and `target_memory`, which critics and targets see.
  */
 export function namedSac({ nets, env }: SacShape, params: Float32Array): Record<string, NamedArray> {
-  const { policy, critics, targets } = nets;
-  const named = namedLayers([policy, ...critics, ...targets].flat(), params);
+  const { policy, critics, targets, cells } = nets;
+  const slow = cells ? [cells.targets.ih, cells.targets.hh] : [];
+  const named = namedLayers([policy, ...critics, ...targets, ...cellLayers(nets), ...slow].flat(), params);
   const { name, inputs } = policy.at(-1)!;
   const { data: weight } = named[`${name}.weight`];
   const { data: bias } = named[`${name}.bias`];
@@ -43,7 +45,7 @@ export function sacPolicyOf(
   space: Space,
   { activation }: Pick<SacConfig, "activation">,
 ): Policy {
-  const own = Object.entries(named).filter(([name]) => !/^(q|target)\d\./.test(name));
+  const own = Object.entries(named).filter(([name]) => !/^(q|target)\d\.|^(target_)?memory\./.test(name));
   return policyOf(Object.fromEntries(own), {
     id,
     algo: "sac",

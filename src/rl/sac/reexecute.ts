@@ -3,7 +3,7 @@ import type { LearnerDevice } from "../device/device-core.ts";
 import { NOTE, SAC_STATE, SAC_STATISTICS } from "../tables/device-tables.ts";
 import { namedLayers, type Layer, type NamedArray, type Rows } from "../networks/networks.ts";
 import { halves, setUniforms } from "./batch.ts";
-import { sacShape, type SacShape } from "./arenas.ts";
+import { cellLayers, sacShape, type SacShape } from "./arenas.ts";
 import { sacConfig } from "./config.ts";
 import type { BatchEvidence } from "./evidence.ts";
 import { SacLearner } from "./learner.ts";
@@ -37,7 +37,7 @@ function inputs({ nets, env, obs4, actions4, row4, batch }: SacShape, { arenas }
   const { policy, critics, targets } = nets;
   const named = (prefix: string, arrays: Record<string, NamedArray>) =>
     Object.entries(arrays).flatMap(([name, { data }]) => look(stage, prefix + name, data, elements));
-  const learning = [policy, ...critics].flat();
+  const learning = [...[policy, ...critics].flat(), ...cellLayers(nets)];
   return [
     ...part("observation", 0, observations),
     ...part("next observation", 4 * obs4, observations),
@@ -66,7 +66,7 @@ const columnOf = (member: string): number => SAC_STATISTICS.at(member as Paramet
 /** The half that failed, stage by stage. */
 async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise<BadQuantity[]> {
   const { half, draw } = evidence;
-  const { nets, work, batch: rows } = learner.shape;
+  const { nets, work, learnt: rows } = learner.shape;
   const bad: BadQuantity[] = [];
   let floats = new Float32Array(4 * work.size4);
   const read = async () => {
@@ -117,7 +117,8 @@ async function lookInside(learner: SacLearner, evidence: BatchEvidence): Promise
   if (half === "critics") critics("backward", "derivative by the output", below);
   else layers("backward", "derivative by the output", below(nets.policy), work.policy);
   const grads = await learner.read("grads", new Float32Array(4 * nets.total4));
-  const learning = half === "critics" ? nets.critics.flat() : nets.policy;
+  const cellsOf = cellLayers(nets).filter(({ name }) => name.startsWith("policy") === (half === "policy"));
+  const learning = [...(half === "critics" ? nets.critics.flat() : nets.policy), ...cellsOf];
   for (const [name, { data }] of Object.entries(namedLayers(learning, grads)))
     bad.push(...look("gradient", `gradient of ${name}`, data, elements));
   run.optimize();

@@ -44,8 +44,8 @@ const CELL = struct("Cell", {
   parts: ["u32", "What a state is made of: 1, or 2 with a memory that the cell does not put out."],
   memory: ["u32", "That memory before, s4 a row; derivatives by it that go back in time, s4 a lane."],
   memory_carry: "u32",
-  spare_0: "u32",
-  spare_1: "u32",
+  networks: ["u32", "Cells whose states of a world lie side by side."],
+  spare: "u32",
 });
 
 /** Logits and value of a categorical policy: floats. */
@@ -192,6 +192,13 @@ export const JOBS = {
       action_row: "u32",
     }),
   ),
+  sequences: single(
+    struct("SequencesJob", {
+      row4: ["u32", "vec4s of a sample, and of an action."],
+      actions4: "u32",
+      burn_in: ["u32", "Steps that only fill a memory."],
+    }),
+  ),
   sample: single(struct("SampleJob", { row4: ["u32", "vec4s of a sample, and of an action."], actions4: "u32" })),
   actGreedy: single(
     struct("GreedyJob", {
@@ -249,12 +256,29 @@ export const JOBS = {
       ...SAMPLE,
     }),
   ),
+  sacMemory: single(
+    struct("SacMemoryJob", {
+      batch_row: ["u32", "Floats of a sample; what critics see of its observation."],
+      critic_first: "u32",
+      critic_count: "u32",
+      seen: ["u32", "Inputs of the memory. All places are floats, each with those of a row."],
+      seen_row: "u32",
+      state: ["u32", "States of the memory and of the slow one, and numbers of a state."],
+      target_state: "u32",
+      size: "u32",
+      pair: ["u32", "Inputs of critics and of targets, and where states begin in them."],
+      other_pair: "u32",
+      pair_row: "u32",
+      column: "u32",
+    }),
+  ),
   sac: single(
     struct("SacJob", {
       actions: "u32",
       policy_count: ["u32", "What the policy sees of an observation, from its start; and what critics see."],
       critic_first: "u32",
       critic_count: "u32",
+      memory: ["u32", "Numbers of a memory that critics see behind the observation."],
       obs: [
         "u32",
         "Inputs of the policy: observations, next observations. All places are floats, each with those of a row.",

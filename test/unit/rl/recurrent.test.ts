@@ -11,7 +11,7 @@ import { exportPolicy } from "../../../src/export/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import type * as Browser from "../../../shaders/browser/policy.d.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";
-import { Ppo, planPpo } from "../../../src/rl/index.ts";
+import { Ppo, planPpo, Sac } from "../../../src/rl/index.ts";
 import { seenActions } from "../../support/live-policy.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 import { holdDevice } from "../../support/hold-device.ts";
@@ -125,27 +125,32 @@ function plainStep(
 }
 
 describe.each([
-  ["InvertedPendulum-v5", [12], "gru"],
-  ["CartPole", [], "gru"],
-  ["InvertedPendulum-v5", [], "lstm"],
-] as const)("%s, hidden layers %o, %s", (id, hidden, recurrent) => {
+  ["InvertedPendulum-v5", [12], "gru", "ppo"],
+  ["CartPole", [], "gru", "ppo"],
+  ["InvertedPendulum-v5", [], "lstm", "ppo"],
+  ["InvertedPendulum-v5", [8], "lstm", "sac"],
+] as const)("%s, hidden layers %o, %s, by %s", (id, hidden, recurrent, algo) => {
   test("leaves with its memory: every format acts as the learner does, over sequences with resets", async () => {
     const folder = mkdtempSync(join(tmpdir(), "corral-gru-"));
     await using env = await makeVec(id, { numEnvs: 8, seed: 3, device: gpu });
     await using others = await makeVec(id, { numEnvs: 5, seed: 9, device: gpu });
-    await using ppo = await Ppo.create(env, { ...OPTIONS, hidden: [...hidden], recurrent });
-    await ppo.iterate();
+    const cell = { hidden: [...hidden], recurrent, recurrentSize: 8, recurrentSteps: 4 };
+    await using learner =
+      algo === "ppo"
+        ? await Ppo.create(env, { ...OPTIONS, ...cell })
+        : await Sac.create(env, { seed: 3, ...cell, batchSize: 32, bufferSize: 512, activation: "tanh" });
+    await learner.iterate();
     // larger weights than at the start, so that actions differ and the memory counts
-    const saved = await ppo.snapshot();
+    const saved = await learner.snapshot();
     const params = new Float32Array(saved.learner.params.buffer).map((x) => 4 * x);
-    await ppo.restore({ ...saved, learner: { ...saved.learner, params: new Uint32Array(params.buffer) } });
+    await learner.restore({ ...saved, learner: { ...saved.learner, params: new Uint32Array(params.buffer) } });
     try {
-      const policy = await ppo.policy();
+      const policy = await learner.policy();
       const rows = others.numEnvs;
       const size = policy.cell!.stateSize;
-      await exportPolicy(ppo, { format: "onnx", to: join(folder, "policy.onnx") });
-      await exportPolicy(ppo, { format: "safetensors", to: join(folder, "policy.safetensors") });
-      await exportPolicy(ppo, { format: "wgsl", to: join(folder, "web") });
+      await exportPolicy(learner, { format: "onnx", to: join(folder, "policy.onnx") });
+      await exportPolicy(learner, { format: "safetensors", to: join(folder, "policy.safetensors") });
+      await exportPolicy(learner, { format: "wgsl", to: join(folder, "web") });
       ort.env.wasm.numThreads = 1;
       const session = await ort.InferenceSession.create(readFileSync(join(folder, "policy.onnx")));
       const file = decodeSafetensors(readFileSync(join(folder, "policy.safetensors")), "policy");
@@ -162,7 +167,7 @@ describe.each([
 
       // two sequences, each from nothing
       for (const seed of [0, 1]) {
-        const seen = await seenActions({ evaluate: (worlds) => ppo.evaluate(worlds, { seed }) }, others, 12);
+        const seen = await seenActions({ evaluate: (worlds) => learner.evaluate(worlds, { seed }) }, others, 12);
         expect(seen.length).toBeGreaterThan(4 * rows);
         browser.forget();
         let state = new Float32Array(rows * size);

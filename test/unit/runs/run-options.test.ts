@@ -1,6 +1,6 @@
 // flat settings of runs: which differences a run that goes on may have
 import { expect, test } from "vitest";
-import { sacConfig } from "../../../src/rl/sac/config.ts";
+import { sacDiscreteConfig } from "../../../src/rl/sac-discrete/config.ts";
 import { differences, trainOptions } from "../../../src/runs/options.ts";
 
 const CONFIG = { env: "CartPole", algo: "ppo", numEnvs: 64, gamma: 0.99, steps: 1000 };
@@ -20,11 +20,12 @@ test("values of a config nested 100,000 deep are refused in a few words", () => 
 });
 
 test("a memory is refused by name where learners have none", () => {
-  for (const algo of ["sac", "sac-discrete", "dqn"]) {
-    const wanted = { code: "unsupported-recurrent", message: expect.stringContaining("recurrent is of PPO") };
+  for (const algo of ["sac-discrete", "dqn"]) {
+    const wanted = { code: "unsupported-recurrent", message: expect.stringContaining("recurrent is of PPO and SAC") };
     expect(() => trainOptions({ algo, recurrent: "gru" })).toThrow(expect.objectContaining(wanted));
   }
-  const given = { recurrentSize: 8 } as Parameters<typeof sacConfig>[0];
-  expect(() => sacConfig(given)).toThrow(expect.objectContaining({ code: "unsupported-recurrent" }));
-  expect(trainOptions({ recurrent: "gru" }).config).toEqual({ recurrent: "gru" });
+  const given = { recurrentSize: 8 } as Parameters<typeof sacDiscreteConfig>[0];
+  expect(() => sacDiscreteConfig(given)).toThrow(expect.objectContaining({ code: "unsupported-recurrent" }));
+  for (const algo of ["ppo", "sac"])
+    expect(trainOptions({ algo, recurrent: "gru" }).config).toEqual({ recurrent: "gru" });
 });
