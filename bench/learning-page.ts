@@ -188,11 +188,8 @@ export function peerChart(curves: PeerCurves): string {
   return standaloneSvg(lineChart({ title, x: "env steps", y: "return", series, axes: "linear", format: whole }));
 }
 
-/** The part of a README that shows SAC beside its peer. */
-export function peerSection(curves: PeerCurves, image: string): string {
-  const { env, config, machine, runs, peer } = curves;
-  const seeds = runs.map(({ seed }) => seed);
-  const told = Object.entries(config).map(([name, value]) => `\`${name}\` ${JSON.stringify(value)}`);
+/** Evaluations of both sides by env steps, a row for each seed. */
+export function peerTable(curves: PeerCurves, what: string): string {
   const rows = sidesOf(curves).flatMap(([who, all]) =>
     all.map(({ seed, evaluations, seconds }) => [
       who,
@@ -201,7 +198,19 @@ export function peerSection(curves: PeerCurves, image: string): string {
       whole(seconds),
     ]),
   );
-  const head = ["SAC of", "seed", ...(runs[0]?.evaluations ?? []).map(([at]) => whole(at)), "s"];
+  const head = [`${what} of`, "seed", ...(curves.runs[0]?.evaluations ?? []).map(([at]) => whole(at)), "s"];
+  return [
+    `| ${head.join(" | ")} |`,
+    `|---|${"---:|".repeat(head.length - 1)}`,
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+  ].join("\n");
+}
+
+/** The part of a README that shows SAC beside its peer. */
+export function peerSection(curves: PeerCurves, image: string): string {
+  const { env, config, machine, runs, peer } = curves;
+  const seeds = runs.map(({ seed }) => seed);
+  const told = Object.entries(config).map(([name, value]) => `\`${name}\` ${JSON.stringify(value)}`);
   return [
     PEER.start,
     "",
@@ -215,9 +224,7 @@ export function peerSection(curves: PeerCurves, image: string): string {
       `world, one batch an env step, ${told.join(", ")}. On ${machine.cores} cores (${machine.cpu}) with ` +
       `${machine.driver.split(":")[0]}; seconds are wall time beside other work on the machine.${curves.note === undefined ? "" : ` ${curves.note}`}`,
     "",
-    `| ${head.join(" | ")} |`,
-    `|---|${"---:|".repeat(head.length - 1)}`,
-    ...rows.map((row) => `| ${row.join(" | ")} |`),
+    peerTable(curves, "SAC"),
     "",
     `![evaluations over env steps of ${seeds.length} seeds of each](${image})`,
     "",

@@ -7,7 +7,7 @@ import { ppoConfig, type PpoConfig } from "../../src/rl/ppo/config.ts";
 import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
 import { Learner } from "../../src/rl/ppo/learner.ts";
 import { layersOf } from "../../src/rl/networks/networks.ts";
-import { halfBits } from "../../src/rl/ppo/shuffle.ts";
+import { setUniforms } from "../../src/rl/ppo/update.ts";
 import { distribution, markLayer, outputsOf, type RefSample } from "./ppo-reference.ts";
 import type { EnvShape } from "../../src/rl/device/env-shape.ts";
 
@@ -135,37 +135,7 @@ export async function makeCase(
   learner.write("rollout_obs", rolloutObs);
   learner.write("rollout_actions", actionWords);
   learner.write("samples", records);
-  learner.uniforms.set({
-    worlds: WORLDS,
-    steps: STEPS,
-    samples: shape.samples,
-    units: shape.units,
-    unroll: shape.cells?.unroll ?? 1,
-    half_bits: halfBits(shape.units),
-    chunk_rows: shape.chunkRows,
-    params4: nets.params4,
-    total4: shape.total4,
-    sum_parts: 128,
-    log_std_at: nets.logStd.at,
-    log_std_count: nets.logStd.count,
-    obs4,
-    k4,
-    gamma: config.gamma,
-    lambda: config.gaeLambda,
-    clip: config.clip,
-    clip_value: config.valueClip,
-    entropy_coef: config.entropyCoef,
-    value_coef: config.valueCoef,
-    max_grad_norm: config.maxGradNorm,
-    learning_rate: config.learningRate,
-    log_std_min: config.minLogStd,
-    log_std_max: config.maxLogStd,
-    clip_reward: config.clipRewards,
-    clip_obs: 10,
-    beta1: config.beta1,
-    beta2: config.beta2,
-    adam_eps: config.adamEpsilon,
-    weight_decay: config.weightDecay,
-  });
+  setUniforms(learner, config, seed);
+  learner.uniforms.set({ learning_rate: config.learningRate });
   return { learner, shape, config, params, samples, scale, isUsed: (i) => used[i] === 1 };
 }

@@ -72,7 +72,8 @@ run(process.execPath, [join(root, "tools", "build.mjs")]);
 for (const name of ["package.json", "LICENSE"]) copy(name);
 for (const name of ["bin", "dist"]) copy(name);
 copy("test/models", "models", (path) => extname(path) === ".xml");
-for (const name of ["native_rollout.py", "jax_rollout.py", "warp_rollout.py"]) copy(`tools/reference/${name}`);
+for (const name of ["native_rollout.py", "jax_rollout.py", "warp_rollout.py", "peer_rates.py"])
+  copy(`tools/reference/${name}`);
 mkdirSync(join(bundle, "robots"));
 for (const file of values.robot) await packRobot(resolve(file));
 copyFileSync(join(here, "run.sh"), join(bundle, "run.sh"));

@@ -11,6 +11,8 @@ import statistics
 import sys
 import time
 
+from peer_rates import scene
+
 BATCHES = (1024, 4096, 8192, 32768)
 STEPS = 64
 BRAX = {
@@ -74,12 +76,8 @@ def main():
         )
 
     try:
-        model = mujoco.MjModel.from_xml_path(setup["model"])
-        for name, value in setup["option"].items():
-            if hasattr(model.opt, name):
-                setattr(model.opt, name, value)
-        starts = np.array(setup["starts"], np.float32).reshape(-1, model.nq + model.nv)
-        controls = jnp.array(setup["controls"], jnp.float32).reshape(-1, model.nu) if model.nu else None
+        model, starts, controls = scene(setup)
+        controls = jnp.array(controls) if model.nu else None
         on_device, blank = mjx.put_model(model), mjx.make_data(model)
 
         def world(start):

@@ -10,6 +10,20 @@ import sys
 import time
 
 
+def scene(setup):
+    """The model of a setup with its options, and rows of states (nq + nv) and of controls, if it has any."""
+    import mujoco
+    import numpy as np
+
+    model = mujoco.MjModel.from_xml_path(setup["model"])
+    for name, value in setup["option"].items():
+        if hasattr(model.opt, name):
+            setattr(model.opt, name, value)
+    starts = np.array(setup["starts"], np.float32).reshape(-1, model.nq + model.nv)
+    controls = np.array(setup["controls"], np.float32).reshape(-1, model.nu) if model.nu else None
+    return model, starts, controls
+
+
 def rate(run, seconds):
     """Env steps per second of a function that returns how many it made: whole runs, for so long at least."""
     start, done = time.perf_counter(), 0

@@ -1,6 +1,6 @@
-"""A learning curve of Stable-Baselines3's SAC: the peer of bench/sac-curves.ts ENV --peer PYTHON.
+"""A learning curve of Stable-Baselines3's SAC or DQN: the peer of bench/sac-curves.ts and bench/dqn-curves.ts --peer PYTHON.
 
-Reads {"env": id, "seed": n, "steps": n, "evalEvery": n, "evalEpisodes": n, "config": corral's hyperparameters} from stdin;
+Reads {"algo": "sac" (default) or "dqn", "env": id, "seed": n, "steps": n, "evalEvery": n, "evalEpisodes": n, "config": corral's hyperparameters} from stdin;
 what the config does not say is Stable-Baselines3's default. Prints one line of JSON: versions, and a run as
 bench/learning-page.ts has it. One Gymnasium environment, torch with one thread.
 """
@@ -39,28 +39,48 @@ class Evaluations(BaseCallback):
         return float(f"{mean:.6g}")
 
 
+def sac(config, **shared):
+    return sb3.SAC(tau=config["tau"], **shared)
+
+
+def dqn(config, **shared):
+    # targets are copied once between two collections, as corral's after their last batch
+    return sb3.DQN(
+        train_freq=config["collectSteps"],
+        gradient_steps=config["gradientSteps"],
+        target_update_interval=config["collectSteps"],
+        exploration_fraction=config["explorationSteps"] / config["steps"],
+        exploration_final_eps=config["explorationFinal"],
+        **shared,
+    )
+
+
+MODELS = {"sac": sac, "dqn": dqn}
+
+
 def main():
     setup = json.loads(sys.stdin.readline())
     torch.set_num_threads(1)
     env = Monitor(gymnasium.make(setup["env"]))
-    config = setup["config"]
-    model = sb3.SAC(
-        "MlpPolicy",
-        env,
+    config = {**setup["config"], "steps": setup["steps"]}
+    model = MODELS[setup.get("algo", "sac")](
+        config,
+        policy="MlpPolicy",
+        env=env,
         seed=setup["seed"],
         device="cpu",
         learning_rate=config["learningRate"],
         learning_starts=config["learningStarts"],
         batch_size=config["batchSize"],
         buffer_size=config["bufferSize"],
-        tau=config["tau"],
         gamma=config["gamma"],
         policy_kwargs={"net_arch": config["hidden"]},
     )
     evaluations = Evaluations(Monitor(gymnasium.make(setup["env"])), setup["evalEvery"], setup["evalEpisodes"])
-    start = time.perf_counter()
+    clock = time.process_time if "algo" in setup else time.perf_counter
+    start = clock()
     model.learn(setup["steps"], callback=evaluations)
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     ends, points = 0, []
     for length, episode_return in zip(env.get_episode_lengths(), env.get_episode_rewards()):
         ends += length

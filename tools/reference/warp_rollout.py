@@ -10,6 +10,8 @@ import statistics
 import sys
 import time
 
+from peer_rates import scene
+
 BATCHES = (1024, 4096, 8192, 32768)
 STEPS = 64
 # batches of controls that are used by turns
@@ -41,12 +43,7 @@ def main():
     frame_skip, steps = setup["frame_skip"], setup.get("steps", STEPS)
     rows, versions = [], {"warp": wp.__version__, "mujoco": mujoco.__version__}
     try:
-        model = mujoco.MjModel.from_xml_path(setup["model"])
-        for name, value in setup["option"].items():
-            if hasattr(model.opt, name):
-                setattr(model.opt, name, value)
-        starts = np.array(setup["starts"], np.float32).reshape(-1, model.nq + model.nv)
-        controls = np.array(setup["controls"], np.float32).reshape(-1, model.nu) if model.nu else None
+        model, starts, controls = scene(setup)
         draw = np.random.default_rng(setup["seed"])
         on_device = mjw.put_model(model)
         blank = mujoco.MjData(model)
