@@ -20,7 +20,7 @@ median, 99th percentile and maximum over all steps.
   --rollout         also let the worlds run freely and report how they drift, beside MuJoCo from a state changed by 1e-7
   --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; may be repeated
 ${DEVICE_HELP}
-  --rolled          kernels with runtime loops instead of straight-line code
+  --rolled          kernels with runtime loops, where the model's own are straight-line code
   --json            one JSON document on stdout
 
 Bounds: qpos and act ${B.qposMax} at most; qvel ${B.qvelP99} in 99 % of the steps and ${B.qvelMax} at most; qacc likewise, relative to
@@ -52,7 +52,7 @@ export async function run(args: string[]): Promise<number> {
     envs: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),
     rollout: values.rollout ?? false,
-    unroll: !values.rolled,
+    ...(values.rolled ? { unroll: false } : {}),
     ...deviceOf(values),
     onProgress: progress,
   };

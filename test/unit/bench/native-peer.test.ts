@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { nativePeer, together, type JaxPeer, type PythonSetup } from "../../../src/bench/python-peer.ts";
+import { overview, peersOf, type Bench } from "../../../src/bench/report.ts";
 import { packageVersion } from "../../../src/core/version.ts";
 import { loadTestModel } from "../../support/mjcf.ts";
 
@@ -29,6 +30,21 @@ test.skipIf(process.platform === "win32")("another version is not measured, and 
   expect(await nativePeer(undefined, () => {})).toEqual({
     absent: expect.stringContaining(`pip install mujoco==${pinned} numpy`),
   });
+});
+
+test("tables name the version that was measured", () => {
+  const rate = (physicsStepsPerSec: number) => ({ physicsStepsPerSec, envStepsPerSec: 1, numEnvs: 64, bytesPerEnv: 1 });
+  const bench = {
+    name: "Ant-v5",
+    rows: [rate(1000)],
+    native: { mujoco: "3.14.0", rows: [{ ...rate(500), threads: 2 }] },
+    mujoco: { workers1: { ...rate(100), workers: 1 }, workersN: { ...rate(200), workers: 2 } },
+    ratio: { numEnvs: 64, workersN: 5, perCpuSecond: null },
+  } as unknown as Bench;
+  const [header, line] = overview([bench]);
+  expect(header.slice(-2)).toEqual(["native 3.14.0, all cores", "ratio"]);
+  expect(line.slice(-2)).toEqual(["500", "2.0 x"]);
+  expect(peersOf(bench).map(({ what }) => what)).toContain("MuJoCo 3.14.0 native, 2 threads");
 });
 
 test("MJX, Brax and MuJoCo Warp stand in one table, of those that were measured", () => {

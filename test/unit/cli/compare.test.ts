@@ -97,6 +97,20 @@ describe("corral compare", () => {
     expect(stdout).toMatch(/^ {2}12 +2 /m);
   });
 
+  // straight-line code of such a heap takes minutes
+  test("takes the kernels that a model has by default: a heap of boxes in float64", async () => {
+    const box = (i: number) =>
+      `<body pos="${(i % 3) * 0.21} ${(Math.floor(i / 3) % 3) * 0.21} ${0.1 + 0.2 * Math.floor(i / 9)}"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>`;
+    const boxes = Array.from({ length: 30 }, (_, i) => box(i)).join("");
+    const file = modelFile(
+      "heap.xml",
+      `<mujoco><worldbody><geom type="plane" size="5 5 0.1"/>${boxes}</worldbody></mujoco>`,
+    );
+    const { code, stdout } = await corral(["compare", file, "--steps", "1", "--envs", "1", "--device", "cpu-f64"]);
+    expect(code, stdout).toBe(0);
+    expect(stdout).toContain("contacts  equal in 1 of 1 steps");
+  });
+
   test("a refused model is exit code 1, with all its features and who uses them", async () => {
     const file = modelFile("unsupported.xml", UNSUPPORTED);
     const human = await corral(["compare", file]);
