@@ -21,13 +21,13 @@ export const armLift = defineTask({
       [-0.15, 0.15],
       [0.1, 0.3],
     ]),
-    raised: "saturate((cube.z - 0.02) / 0.03) * (away < 0.05 ? 1.0 : 0.0)",
+    raised: "saturate((cube.z - 0.02) / 0.02) * (away < 0.05 ? 1.0 : 0.0)",
   },
   // stages, as in ManiSkill's PickCube and Playground's PandaPickCube: at the cube, held, up, at its goal
   reward: {
     reach: "1 - tanh(10 * away)",
     hold: "held",
-    lift: "raised",
+    lift: { value: "raised", weight: 2 },
     carry: { value: "raised * (1 - tanh(5 * missing))", weight: 3 },
     there: { value: tracking("cube", "goal", 0.03), weight: 3 },
     rate: { value: actionRateCost(), weight: -0.005 },

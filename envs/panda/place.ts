@@ -30,7 +30,7 @@ export const armPlace = defineTask({
   reward: {
     reach: "max(placed, 1 - tanh(10 * away))",
     hold: "max(placed, held)",
-    lift: "max(placed, raised)",
+    lift: { value: "max(placed, raised)", weight: 2 },
     carry: { value: "max(placed, raised * (1 - tanh(5 * missing)))", weight: 3 },
     there: { value: tracking("cube", "goal", 0.03), weight: 3 },
     release: { value: "touched ? 0.0 : placed", weight: 4 },

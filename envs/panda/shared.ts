@@ -34,7 +34,7 @@ function gripperControl({ action, d, model }: Scene): Scalar[] {
   const rest = q.map((x, i) => mul(sub(model.key_qpos[i], x), HOMING));
   const along = [0, 1, 2].map((k) => mul(action[k], STRIDE));
   const steps = hingeSteps(pose, [...along, ...turnTo(pose.frame, DOWN)], rest, DAMPING);
-  return [...q.map((x, i) => add(x, steps[i])), add(OPEN, mul(action[3], 0.04))];
+  return [...q.map((x, i) => add(x, steps[i])), add(OPEN, mul(action[3], 0.06))];
 }
 
 /** The cube somewhere before the arm, turned a little. */
@@ -59,8 +59,9 @@ export const WITH_CUBE = {
     cube: "xpos(body.cube)",
     away: "distance(grip, cube)",
     missing: "distance(cube, goal)",
-    // between both pads
-    held: "away < 0.03 && min(length(cfrc_ext(body.left_finger)[3:6]), length(cfrc_ext(body.right_finger)[3:6])) > 0.5 ? 1.0 : 0.0",
+    squeeze: "min(length(cfrc_ext(body.left_finger)[3:6]), length(cfrc_ext(body.right_finger)[3:6]))",
+    // between both pads, by how fast: firmly enough that a wavering hand does not drop it
+    held: "away < 0.03 ? saturate(squeeze / 4) : 0.0",
   },
   observe: {
     grip: "grip",

@@ -179,8 +179,8 @@ ${feet.join("\n")}
 export function reachTask(name: string, robot: Robot, { library, model: path }: Places): string {
   const { model, motors } = robot;
   const { expression, at, reach } = tipOf(robot);
-  const box = Math.max(0.05, 0.4 * reach);
-  // over the ground
+  // goals that servos half a radian about home come to, in the corners too, over the ground
+  const box = Math.max(0.05, 0.2 * reach);
   const ranges = at.map((x, i) => [i === 2 ? Math.max(0.05, x - box) : x - box, x + box]);
   return `// ${name}: the end of a robot goes where it is commanded
 import { actionRateCost, command, defineTask, ${servosOf(robot) === "" ? "" : "servo, "}startAround, torqueCost, tracking } from ${text(library)};

@@ -48,6 +48,40 @@ describe.each([
   });
 });
 
+test("an arm's goals, the corners too, are where its servos bring it", async () => {
+  const robot = await robotOf(await loadModel(envModel("panda")));
+  const text = reachTask("arm", robot, { library, model: "" });
+  const [, box] = /goal: command\(\[([^]*?)\]\),/.exec(text)!;
+  const ranges = [...box.matchAll(/\[(.*), (.*)\]/g)].map(([, low, high]) => [Number(low), Number(high)]);
+  await withMuJoCo(robot.model, (oracle) => {
+    const tip = (q: readonly number[]) => {
+      oracle.write("qpos", [...q, ...robot.qpos.slice(q.length)]);
+      oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+      return [...oracle.read("site_xpos")];
+    };
+    const home = robot.qpos.slice(0, 7);
+    const off = (p: readonly number[], goal: readonly number[]) => goal.map((x, k) => x - p[k]);
+    const missing = Array.from({ length: 8 }, (_, corner) => {
+      const goal = ranges.map((range, k) => range[(corner >> k) & 1]);
+      let q = home;
+      // steps downhill, within what actions ask for
+      for (let i = 0; i < 60; i++) {
+        const p = tip(q);
+        const missed = off(p, goal);
+        const slopes = q.map((_, j) => off(tip(q.map((x, k) => (k === j ? x + 1e-4 : x))), p).map((x) => -x / 1e-4));
+        q = q.map((x, j) => {
+          const { home: at, reach } = robot.motors[j];
+          const next = x + slopes[j].reduce((sum, x3, k) => sum + x3 * missed[k], 0);
+          return Math.max(at - reach, Math.min(at + reach, next));
+        });
+      }
+      return Math.hypot(...off(tip(q), goal));
+    });
+    const [, success] = /success: "missing < (.*)"/.exec(text)!;
+    expect(Math.max(...missing)).toBeLessThan(Number(success));
+  });
+});
+
 test.each(["quadruped", "arm_table"])("%s follows a motion that is written for it", async (name) => {
   const path = envModel(name);
   const robot = await robotOf(await loadModel(path));
