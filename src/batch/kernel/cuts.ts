@@ -27,8 +27,10 @@ const MOST_OF_PIECE = 250;
 const ALONG = 1.25;
 const LITTLE = 100;
 
-/** Statements beyond which a kernel is cut too: NVIDIA's compiler makes 12 to 15 bytes of each, and an H100's cache holds 128 KB. */
-const MOST_STATEMENTS = 12_000;
+/** Statements beyond which a kernel is cut too: NVIDIA's compiler makes 12 to 20 bytes of each, and an H100's cache holds 128 KB. */
+const MOST_STATEMENTS = 10_000;
+/** A long piece is cut at the solver where at least this part of it comes before. */
+const WORTH = 0.25;
 /**
  * Values of a piece that may live at once against those of a whole kernel. A piece is less of branches and short stages,
  * where values live apart: compilers need 1.0 to 1.35 registers for each (docs/decisions/0059).
@@ -44,8 +46,21 @@ export function marksOf(trace: Trace, force: boolean): string[] {
   const isLong = pressure.length > MOST_STATEMENTS;
   if (!force && !isLong && pressure.most(0, pressure.length) <= MOST_WHOLE) return [];
   const marks = greedy(pressure);
-  const solver = pressure.stages.filter(({ name }) => name === "solver");
-  return marks.length === 0 && (force || isLong) && solver.length === 1 ? ["solver"] : marks;
+  return marks.length === 0 && !force && !isLong ? marks : atSolver(pressure, marks);
+}
+
+/** The marks, and the solver, where the piece that holds it is long or the whole. */
+function atSolver({ stages, length }: Pressure, marks: readonly string[]): string[] {
+  const solver = stages.filter(({ name }) => name === "solver");
+  if (solver.length !== 1 || marks.includes("solver")) return [...marks];
+  const [{ at }] = solver;
+  const cuts = stages.filter(({ name }) => marks.includes(name));
+  const before = cuts.filter((cut) => cut.at < at);
+  const start = before.at(-1)?.at ?? 0;
+  const end = cuts[before.length]?.at ?? length;
+  const isShort = end - start <= MOST_STATEMENTS || at - start < WORTH * (end - start);
+  if (marks.length > 0 && isShort) return [...marks];
+  return [...before, ...solver, ...cuts.slice(before.length)].map(({ name }) => name);
 }
 
 /** Pieces that are as long as they may be. A stage that does not fit by itself takes along what needs hardly more. */

@@ -1,5 +1,6 @@
 // kernels in pieces: which loops the host takes over, what crosses, and how much lives at once
 import { describe, expect, test } from "vitest";
+import { marksOf } from "../../../src/batch/kernel/cuts.ts";
 import { breakIf, load4, loop, markStage, param, store4, variable, when } from "../../../src/trace/control.ts";
 import { trace, type Trace } from "../../../src/trace/graph.ts";
 import { analyse } from "../../../src/trace/liveness.ts";
@@ -70,4 +71,32 @@ test("values that wait for their use live at once", () => {
   const { most, length } = pressureOf(made, analyse(made));
   expect(most(0, length)).toBeGreaterThanOrEqual(10);
   expect(most(length - 2, length)).toBeLessThan(4);
+});
+
+/** Stores before the solver and from it on; what is read first is used behind them, which alone is a reason to cut there. */
+const long = (before: number, after: number): Trace =>
+  trace(() => {
+    markStage("kinematics");
+    const kept = Array.from({ length: 80 }, (_, i) => load4("state", i));
+    const stores = (count: number) => {
+      for (let i = 0; i < count; i++) store4("state", i % 80, [i, 0, 0, 0]);
+    };
+    markStage("collision");
+    stores(before);
+    markStage("solver");
+    stores(after);
+    markStage("integrate");
+    for (const [i, four] of kept.entries()) store4("state", i, [mul(four[0], 2), four[1], four[2], four[3]]);
+  });
+
+describe("where a long kernel is cut", () => {
+  test("is at the solver too, where a piece would be as long", () => {
+    expect(marksOf(long(7000, 6000), false)).toEqual(["solver", "integrate"]);
+    expect(marksOf(long(5000, 5200), false)).toContain("solver");
+    expect(marksOf(long(4000, 5500), false)).not.toContain("solver");
+  });
+
+  test("is not for the sake of little before it", () => {
+    expect(marksOf(long(1000, 12_000), false)).toEqual(["integrate"]);
+  });
 });
