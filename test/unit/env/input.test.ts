@@ -26,7 +26,7 @@ describe("makeVec", () => {
       '[unknown-env] no environment is called "Humanoid"; nearest: Humanoid-v5, HumanoidStandup-v5, dm-humanoid-run.',
     );
     expect(await make("Fetch")).toMatch(
-      /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmTable, CartPole, /,
+      /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmLift, ArmPlace, ArmReach, /,
     );
     expect(await make(3)).toMatch(/^\[unknown-env\] the environment is 3; pass the id of one, or a task/);
   });
