@@ -12,7 +12,7 @@ import { cpuSeconds, machineFacts, machineName } from "../src/bench/machine.ts";
 import { Box, defineJsEnv, Discrete, Dqn, makeJsVec } from "../src/index.ts";
 import { peerTable, type CurveRun, type PeerCurves } from "./learning-page.ts";
 
-const STEPS = 50_000;
+const STEPS = 30_720;
 const EVAL_EVERY = 5_120;
 const EVAL_EPISODES = 10;
 const EVAL_SEED = 2 ** 40;
@@ -66,23 +66,18 @@ const machine = machineFacts("wasm");
 const file = fileURLToPath(
   new URL(`./results/${machineName(machine)}/curves/${cartpole.id}.dqn.json`, import.meta.url),
 );
-const stored = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PeerCurves) : undefined;
-let curves: PeerCurves =
-  stored && stored.steps === STEPS && isDeepStrictEqual(stored.config, SETTINGS)
-    ? stored
-    : {
-        env: cartpole.id,
-        steps: STEPS,
-        config: SETTINGS,
-        machine,
-        runs: [],
-        peer: { who: "Stable-Baselines3", versions: {}, runs: [] },
-      };
+
+/** What the results hold, or none of these settings. */
+function curves(): PeerCurves {
+  const stored = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PeerCurves) : undefined;
+  if (stored && stored.steps === STEPS && isDeepStrictEqual(stored.config, SETTINGS)) return stored;
+  const peer = { who: "Stable-Baselines3", versions: {}, runs: [] };
+  return { env: cartpole.id, steps: STEPS, config: SETTINGS, machine, runs: [], peer };
+}
 
 function keep(next: PeerCurves): void {
-  curves = next;
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(curves)}\n`);
+  writeFileSync(file, `${JSON.stringify(next)}\n`);
 }
 
 const bySeed = (runs: readonly CurveRun[], run: CurveRun): CurveRun[] =>
@@ -126,13 +121,15 @@ function trainPeer(python: string, seed: number): { versions: Record<string, str
 }
 
 for (const seed of values.seeds.split(",").map(Number)) {
-  if (!curves.runs.some((run) => run.seed === seed)) {
+  if (!curves().runs.some((run) => run.seed === seed)) {
     const run = await train(seed);
-    keep({ ...curves, machine, runs: bySeed(curves.runs, run) });
+    const now = curves();
+    keep({ ...now, machine, runs: bySeed(now.runs, run) });
   }
-  if (values.peer !== undefined && !curves.peer.runs.some((run) => run.seed === seed)) {
+  if (values.peer !== undefined && !curves().peer.runs.some((run) => run.seed === seed)) {
     const { versions, run } = trainPeer(values.peer, seed);
-    keep({ ...curves, peer: { ...curves.peer, versions, runs: bySeed(curves.peer.runs, run) } });
+    const now = curves();
+    keep({ ...now, peer: { ...now.peer, versions, runs: bySeed(now.peer.runs, run) } });
   }
 }
-console.log(peerTable(curves, "DQN"));
+console.log(peerTable(curves(), "DQN"));
