@@ -22,8 +22,8 @@ export const summary = "execute a crash bundle again, find what broke first, and
 export const help = `
 Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--minimise [--out DIR]] [--world ID] [--json]
 
-Executes the recorded control steps of a bundle again and compares every bit. The bundle holds all that it takes: the
-kernel, the model, states, actions, random counters. The task's code is not needed.
+Executes the recorded control steps of a bundle (the folder, or a zip of it) again and compares every bit. It holds all
+that it takes: the kernel, the model, states, actions, random counters. The task's code is not needed.
 
 A bundle of an update that was stopped, which corral train writes, is executed again kernel by kernel: what became not
 finite first, in which world and step, or in which parameter.
