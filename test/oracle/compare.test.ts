@@ -253,19 +253,30 @@ describe("documented differences", () => {
     expect(await of("envs/hopper")).toEqual(["Newton"]);
   });
 
-  test("of boxes on height fields MuJoCo's search goes on with the smallest of margins", async () => {
+  const onHeights = (option: string) => {
     const elevation = [0.1, 0.9, 0.3, 0.2, 0.5, 0.8, 0.4, 0.6, 0.7, 0.2, 0.9, 0.1, 0.3, 0.8, 0.5, 0.4].join(" ");
-    const model = await loadModel(`
+    return loadModel(`
       <mujoco>
+        ${option}
         <asset><hfield name="h" nrow="4" ncol="4" size="1 1 0.3 0.1" elevation="${elevation}"/></asset>
         <worldbody>
           <geom type="hfield" hfield="h"/>
           <body pos="0.1 0 0.4" euler="20 15 0"><freejoint/><geom type="box" size="0.1 0.12 0.06"/></body>
         </worldbody>
       </mujoco>`);
-    const { verdict } = await compareWithMuJoCo(model, { device: "cpu-f64", envs: 2, steps: 150 });
+  };
+
+  test("of boxes on height fields MuJoCo's search goes on with the smallest of margins", async () => {
+    const { verdict } = await compareWithMuJoCo(await onHeights(""), { device: "cpu-f64", envs: 2, steps: 150 });
     expect(verdict.reasons).toEqual([]);
     expect(verdict.because["Newton, searched contacts"]).toBeGreaterThan(0);
+  });
+
+  test("of few iterations the search alone goes on: where they end is part of the result", async () => {
+    const model = await onHeights('<option iterations="2" ls_iterations="4"/>');
+    const { verdict } = await compareWithMuJoCo(model, { device: "cpu-f64", envs: 2, steps: 150 });
+    expect(verdict.reasons).toEqual([]);
+    expect(verdict.because["searched contacts"]).toBeGreaterThan(0);
   });
 
   test("a PGS that stops far from its minimum stops there in corral too, which accounts for no error", async () => {
