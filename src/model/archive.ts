@@ -6,9 +6,9 @@ import { formatBytes } from "../core/units.ts";
 /** Bytes that an archive may unpack to. */
 const MOST = 2 ** 30;
 /** Words that parts of a zip begin with. */
-export const [LOCAL, ENTRY, END] = [0x04034b50, 0x02014b50, 0x06054b50];
+const [ENTRY, END] = [0x02014b50, 0x06054b50];
 const STORED = 0;
-export const DEFLATED = 8;
+const DEFLATED = 8;
 
 export const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3;
 

@@ -33,7 +33,7 @@ export function recordingBytes(
   about: Omit<RecordingAbout, "format" | "version" | "model">,
   source: ModelSource,
   episodes: readonly (readonly Row[])[],
-): Promise<Uint8Array<ArrayBuffer>> {
+): Uint8Array<ArrayBuffer> {
   const frames = Math.max(...episodes.map((rows) => rows.length));
   const files: Record<string, Uint8Array> = {};
   for (const [name, first] of Object.entries(episodes[0][0])) {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { source } = await loadModel(XML, { visuals: true });
   const row = (z: number) => ({ time: [z], qpos: [0, 0, z, 1, 0, 0, 0], qvel: Array(6).fill(0), action: [0.5] });
   const about = { corral: "0", id: "Ball", control_dt: 0.02, reward_terms: ["alive"] };
-  good = await recordingBytes(about, source, [[row(0), row(1), row(2)], [row(3)]]);
+  good = recordingBytes(about, source, [[row(0), row(1), row(2)], [row(3)]]);
 });
 
 /** Reads a file and takes all that is shown of it. */

@@ -235,7 +235,7 @@ export interface Rows {
 }
 
 /** Where the input of a layer lies. */
-export function inputOfLayer(layers: readonly Layer[], i: number, { x, outputs, cell }: Rows): number {
+function inputOfLayer(layers: readonly Layer[], i: number, { x, outputs, cell }: Rows): number {
   if (i === 0) return x;
   const at = outputs.get(layers[i - 1])!;
   return at === cell?.below ? cell.state : at;
