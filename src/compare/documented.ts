@@ -13,8 +13,7 @@ const SOLVERS: Readonly<Record<number, Documented>> = { [mjtSolver.CG]: "CG", [m
 
 /** Which documented differences steps of a model may show: its solver's, which stops at a tolerance, and searched contacts. */
 export function documentedIn(model: Model): Documented[] {
-  // PGS stops in corral where it stops in MuJoCo, and so does any solver of few iterations
-  const solver = endsEarly(model) ? undefined : SOLVERS[model.opt.solver];
+  const solver = solverThatStops(model);
   const known = solver ? [solver] : [];
   const isSearched = ({ geom1, geom2 }: GeomPair) => !hasFormula([model.geom_type[geom1], model.geom_type[geom2]]);
   return geomPairs(model).some(isSearched) ? [...known, "searched contacts"] : known;
@@ -32,12 +31,13 @@ const hfieldMargins = (model: Model): ModelChange[] =>
 /** m; deepens contacts by one and a half of it. */
 const HFIELD_MARGIN = 1e-9;
 
-/** Few iterations end before the minimum, and their path is part of the result. */
-const endsEarly = ({ opt }: Model): boolean => opt.iterations < FEW_ITERATIONS;
+/** PGS stops in corral where it stops in MuJoCo; so does any solver of few iterations, whose path is part of the result. */
+const solverThatStops = ({ opt }: Model): Documented | undefined =>
+  opt.iterations < FEW_ITERATIONS ? undefined : SOLVERS[opt.solver];
 
-/** The model whose steps MuJoCo computes to what float64 resolves; of few iterations its searches alone, on the solver's own path. */
+/** The model whose steps MuJoCo computes to what float64 resolves; of PGS and few iterations its searches alone, on the solver's own path. */
 export const toTheEnd = (model: Model): Model =>
   withOptions(withChanges(model, hfieldMargins(model)), {
-    ...(endsEarly(model) ? {} : { solver: "Newton", iterations: 200, ls_iterations: 200, tolerance: 1e-14 }),
+    ...(solverThatStops(model) && { solver: "Newton", iterations: 200, ls_iterations: 200, tolerance: 1e-14 }),
     ...(documentedIn(model).includes("searched contacts") ? { ccd_tolerance: 1e-12, ccd_iterations: 500 } : {}),
   });
