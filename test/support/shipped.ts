@@ -3,12 +3,13 @@ import { tasks } from "../../envs/index.ts";
 
 export const SHIPPED: readonly string[] = tasks.map(({ id }) => id).sort();
 
-const domainOf = (id: string): string => {
-  if (id.startsWith("G1")) return "G1";
-  return id.startsWith("dm-") ? id.slice(0, id.lastIndexOf("-")) : id;
-};
+/** Where others have the same robot or the same kind of ground, at less cost. */
+const FURTHER = /^(G1|Go1GetUp$|ArmPlace$|ArmReach$)/;
 
-/** All but further tasks of a domain of dm_control, or of a G1 beside its terrain; all of them with `test:full`. */
+const domainOf = (id: string): string => (id.startsWith("dm-") ? id.slice(0, id.lastIndexOf("-")) : id);
+
+/** All but further tasks of a robot, or of a domain of dm_control; all of them with `test:full`. */
 export const ONE_OF_EACH: readonly string[] = SHIPPED.filter(
-  (id, i) => process.env.CORRAL_FULL === "1" || i === 0 || domainOf(id) !== domainOf(SHIPPED[i - 1]),
+  (id, i) =>
+    process.env.CORRAL_FULL === "1" || (!FURTHER.test(id) && (i === 0 || domainOf(id) !== domainOf(SHIPPED[i - 1]))),
 );
