@@ -62,7 +62,7 @@ test("bytes that were changed, of the archive and of its files", async () => {
       if (name === "") return use(mutateBytes(good, how));
       const files = unpackZip(good, "good");
       files[name] = mutateBytes(files[name], how);
-      return use(await packZip(files));
+      return use(packZip(files));
     }),
     { numRuns: MUTANTS },
   );
@@ -75,7 +75,7 @@ test("what it says of itself, changed", async () => {
       const about = JSON.parse(Buffer.from(files["about.json"]).toString()) as object;
       for (const each of changes) mutate({ about }, each);
       files["about.json"] = Buffer.from(JSON.stringify(about) ?? "");
-      await use(await packZip(files));
+      await use(packZip(files));
     }),
     { numRuns: MUTANTS },
   );

@@ -262,7 +262,8 @@ export class Watch {
   }
 
   #missed(steps: number, code: string, reason: string, message: string): void {
-    if (this.#health.missed(steps, code, reason)) warn("corral-crash", `${message} No bundle was written: ${reason}.`);
+    if (this.#health.missed(steps, code, reason))
+      warn("corral-crash", `${message} No bundle was written: ${reason.replace(/\.$/, "")}.`);
   }
 
   #parts(): Omit<BundleParts, "tripped" | "recording" | "message"> {
