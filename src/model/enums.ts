@@ -136,6 +136,7 @@ export const mjtSensor = {
   USER: 48,
 } as const;
 export const mjtRayDataField = { DIST: 0, DIR: 1, ORIGIN: 2, POINT: 3, NORMAL: 4, DEPTH: 5 } as const;
+export const mjtProjection = { PERSPECTIVE: 0, ORTHOGRAPHIC: 1 } as const;
 export const mjtDataType = { REAL: 0, POSITIVE: 1, AXIS: 2, QUATERNION: 3 } as const;
 export const mjtStage = { NONE: 0, POS: 1, VEL: 2, ACC: 3 } as const;
 export const mjtSameFrame = { NONE: 0, BODY: 1, INERTIA: 2, BODYROT: 3, INERTIAROT: 4 } as const;

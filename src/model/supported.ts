@@ -2,12 +2,10 @@
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
 import {
-  bitNames,
   enumName,
   mjtBias,
   mjtDisableBit,
   mjtDyn,
-  mjtEnableBit,
   mjtEq,
   mjtGain,
   mjtGeom,
@@ -83,6 +81,9 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.USER,
 ]);
 
+// numbers of an image: a world holds them beside all that it computes with
+const IMAGE_MOST = 16384;
+
 // frames that sensors can be attached to, or be relative to
 const SENSOR_FRAMES: ReadonlySet<number> = new Set([
   mjtObj.BODY,
@@ -124,10 +125,9 @@ const INTEGRATORS: ReadonlySet<number> = new Set([
   mjtIntegrator.IMPLICIT,
 ]);
 
-// flags that change the result of a step in a way that is not simulated; the others are obeyed or cannot matter:
-// midphase (order only), autoreset, multiccd, nativeccd (but for pairs that are searched), island (same solution),
-// energy, fwdinv, invdiscrete, ipc (flex), sleep (bodies at rest go on being computed)
-const REFUSED_ENABLE = mjtEnableBit.DIAGEXACT;
+// of flags nativeccd alone is refused, where pairs are searched; the others are obeyed or cannot matter: midphase (order
+// only), autoreset, multiccd, island (same solution), energy, fwdinv, invdiscrete, ipc (flex), sleep (bodies at rest go
+// on being computed)
 
 /** Collects features, the elements of each together. */
 class Findings {
@@ -152,9 +152,6 @@ const options: Check = (model, found) => {
   const { opt } = model;
   if (!INTEGRATORS.has(opt.integrator)) found.add(`integrator ${lower(mjtIntegrator, opt.integrator)}`);
   if (!(opt.timestep > 0)) found.add("timestep not greater than 0");
-  for (const bit of bitNames(mjtEnableBit, opt.enableflags & REFUSED_ENABLE)) {
-    found.add(`enable flag ${bit.toLowerCase()}`);
-  }
   if (model.nflex > 0) found.add("flex", `${model.nflex} flex objects`);
 };
 
@@ -215,10 +212,16 @@ function unmeasured(model: Model, sensor: number): Set<string> {
   return new Set(kinds.map((types) => types.map((t) => lower(mjtGeom, t)).join("-")));
 }
 
-/** What a rangefinder needs beside formulas: images of cameras, and geoms that only a search meets. */
+/** What rays do not meet, and images that are too long. */
 function rangefinder(model: Model, sensor: number, found: Findings): void {
   const name = describe(model, "sensor", sensor);
-  if (model.sensor_objtype[sensor] !== mjtObj.SITE) found.add("sensor rangefinder on a camera", name);
+  const numbers = model.sensor_dim[sensor];
+  if (numbers > IMAGE_MOST) {
+    found.add(
+      `sensor rangefinder of more than ${IMAGE_MOST} numbers`,
+      `${name} of ${numbers}: lower its resolution or leave out data`,
+    );
+  }
   for (const type of unmetKinds(model)) found.add(`sensor rangefinder that sees a ${lower(mjtGeom, type)}`, name);
 }
 

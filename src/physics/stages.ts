@@ -131,7 +131,8 @@ export const STAGES = {
   },
   make_constraint: {
     doc: "rows of equalities, friction loss, limits and contacts (mj_makeConstraint)",
-    reads: ROWS,
+    // the factors for the flag diagexact
+    reads: [...ROWS, ...FACTORS],
     writes: [],
   },
   solver: {

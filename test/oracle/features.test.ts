@@ -101,6 +101,66 @@ describeFeatures("sensors equal MuJoCo", {
   },
 });
 
+/** Cameras over a floor, a slab, a ball and what swings, each with a depth image. */
+const images = (which: readonly [camera: string, of: string][]): string =>
+  scene(
+    "",
+    `<geom type="plane" size="3 3 0.1"/><geom type="box" size="0.3 0.2 0.05" pos="0.2 0.3 0.05" euler="0 0 20"/>
+     <body name="ball" pos="0.1 -0.2 0.3"><freejoint/><geom size="0.15"/></body>
+     <camera name="over" pos="0.1 0 1.5" resolution="5 4" fovy="40" euler="5 10 3"/>
+     <camera name="lens" pos="-1 0 0.6" resolution="4 3" sensorsize="0.04 0.03" focal="0.03 0.028" principal="0.002 -0.001" euler="0 -65 -90"/>
+     <camera name="flat" pos="0 0 2" resolution="3 4" projection="orthographic" fovy="1.2"/>
+     <body name="a" pos="0 0 1"><joint axis="0 1 0.2"/><geom type="capsule" size="0.04" fromto="0 0 0 0.4 0.1 0"/>
+       <camera name="eye" pos="0.2 0 0.02" resolution="4 3" fovy="70"/></body>`,
+    `<sensor>${which.map(([c, of]) => `<rangefinder camera="${c}" ${of}/>`).join("")}<clock/></sensor>`,
+  );
+const all = `data="dist dir origin point normal depth"`;
+
+describeFeatures("images of depth equal MuJoCo", {
+  "lenses, orthographic cameras, one past its own body, cutoffs": {
+    seeds: [1, 2],
+    steps: 5,
+    xml: images([
+      ["over", all],
+      ["lens", `data="normal depth"`],
+      ["flat", all],
+      ["eye", `data="dist" cutoff="0.7"`],
+    ]),
+  },
+  delayed: {
+    seeds: [1],
+    steps: 6,
+    xml: images([["eye", `data="depth" delay="0.004" nsample="3"`]]),
+  },
+});
+
+const diagexact = (option: string, bodies: string, rest: string): string =>
+  scene(`<flag diagexact="enable"/>`, bodies, rest).replace("<option ", `<option ${option} `);
+const floor = `<geom type="plane" size="2 2 0.1"/>`;
+
+describeFeatures("the exact diagonal of A equals MuJoCo", {
+  "pyramids, limits, friction loss, couplings": {
+    seeds: [1, 2],
+    steps: 5,
+    xml: diagexact(
+      "",
+      `${floor}<body pos="0.5 0 0.2"><joint name="a" axis="0 1 0" range="-0.1 0.02" limited="true" frictionloss="0.1"/><geom type="capsule" size="0.04" fromto="0 0 0 0.3 0 0"/>
+         <body pos="0.3 0 0"><joint name="b" axis="0 1 0" frictionloss="0.2"/><geom type="capsule" size="0.04" fromto="0 0 0 0.2 0 -0.17"/></body></body>`,
+      `<equality><joint joint1="a" joint2="b" polycoef="0 0.5 0 0 0"/></equality>`,
+    ),
+  },
+  "elliptic cones, a ball's limit, a weld": {
+    seeds: [1],
+    steps: 5,
+    xml: diagexact(
+      `cone="elliptic" impratio="5"`,
+      `${floor}<body pos="0 0 0.09" euler="3 88 20"><freejoint/><geom type="capsule" size="0.1 0.05" condim="4"/></body>
+       <body name="c" pos="-0.5 0 0.3"><joint type="ball" range="0 0.01" limited="true"/><geom type="capsule" size="0.04" fromto="0 0 0 0 0.3 0" mass="1"/></body>`,
+      `<equality><weld body1="c"/></equality>`,
+    ),
+  },
+});
+
 describeFeatures("switched equalities equal MuJoCo", {
   "connects, welds, couplings of joints and tendons": {
     driver: true,

@@ -31,6 +31,7 @@ import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import type { ConeParams } from "./cone.ts";
+import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
 import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
@@ -175,6 +176,7 @@ function slotParams(m: ModelView, slots: ContactSlots) {
     adhesion: of("adhesion", (p) => p.adhesion),
     weight: of("weight", weight),
     diag: of("diag", diag),
+    edges: of("edges", (p) => (hasEdges(p) ? edges(p) : 1)),
     least: of("least_R", least),
     // R of the tangents against that of the normal (elliptic)
     tangentD: [0, 1, 2, 3, 4].map((k) =>
@@ -277,6 +279,13 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     tethers ? and(ne(params.adhesion(slot), 0), ge(slots.dist(slot), params.margin(slot))) : false;
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   const condim = (slot: Int): Scalar => select(isTether(slot), 1, params.condim(slot), "f32");
+  // that of the first row, an edge of a pyramid being its normal and a tangent
+  const exactDiag = (J: readonly (readonly Scalar[])[], slot: Int): Scalar => {
+    const isEdge = pyramidal && dim > 1 ? gt(condim(slot), 1) : false;
+    const slope = select(isEdge, params.friction[0](slot), 0);
+    const first = J[0].map((x, i) => ({ dof: i, value: add(x, mul(slope, J[1]?.[i] ?? 0)) }));
+    return mul(exactDiagonal(m, d, first), select(isEdge, params.edges(slot), 1));
+  };
   const sides = ([0, 1] as const).map((which) => ({
     body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
     moves: slots.table(`con_moves${which + 1}`, (p) => Number(isMoving(p, which)), "i32"),
@@ -333,8 +342,9 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     stiff: slots.table("con_stiff", (p) => Number(isStiff(m, p)), "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
-      const diag =
+      const estimate =
         pyramidal && tethers ? select(isTether(slot), params.weight(slot), params.diag(slot)) : params.diag(slot);
+      const diag = hasExactDiagonal(model) ? exactDiag(this.jacobian(slot), slot) : estimate;
       const D = div(1, regularizer(imp, diag, params.least(slot)));
       return { impedance: imp, D: gaps ? select(makesRows(slot), D, 0) : D };
     },

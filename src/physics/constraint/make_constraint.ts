@@ -5,6 +5,7 @@ import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import { contactRows } from "./contact-rows.ts";
+import { hasExactDiagonal } from "./exact-diagonal.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
 import { frictionRows, isWide, limitRows } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
@@ -45,8 +46,21 @@ const jacOf = (arms: readonly Arm[], scale: Scalar = 1): Row["jac"] =>
 
 /** Friction loss of dofs (mj_instantiateFriction). */
 function dofFriction(m: ModelView, d: WorldData): Rows {
-  const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => m.model.dof_frictionloss[i] !== 0);
-  return frictionRows(m, d, dofs);
+  const { model } = m;
+  const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => model.dof_frictionloss[i] !== 0);
+  if (!hasExactDiagonal(model)) return frictionRows(m, d, dofs);
+  return dofs.map((dof) =>
+    makeRow(m, d, {
+      type: mjtConstraint.FRICTION_DOF,
+      id: dof,
+      jac: [{ dof, value: 1 }],
+      pos: 0,
+      solref: pick(model.dof_solref, dof, 2),
+      solimp: pick(model.dof_solimp, dof, 5),
+      diagApprox: m.dof_invweight0.at(dof),
+      frictionloss: m.dof_frictionloss.at(dof),
+    }),
+  );
 }
 
 /** Friction loss of tendons (mj_instantiateFriction). */
@@ -110,9 +124,11 @@ function runs(ids: readonly number[], alike: (id: number) => boolean): number[][
   return out;
 }
 
-/** Whether one row serves both ends of a hinge's or slide's range. */
+/** Whether one row, which may be made in a loop, serves both ends of a hinge's or slide's range. */
 const isPlainLimit = (model: Model, j: number): boolean =>
-  model.jnt_type[j] !== mjtJoint.BALL && isWide([...model.jnt_range.subarray(2 * j, 2 * j + 2)], model.jnt_margin[j]);
+  !hasExactDiagonal(model) &&
+  model.jnt_type[j] !== mjtJoint.BALL &&
+  isWide([...model.jnt_range.subarray(2 * j, 2 * j + 2)], model.jnt_margin[j]);
 
 /** Limits of joints (mj_instantiateLimit). */
 function jointLimits(m: ModelView, d: WorldData): Rows {
@@ -138,7 +154,9 @@ function jointLimit(m: ModelView, d: WorldData, j: number): Row[] {
   };
   const range = [m.jnt_range.at(2 * j), m.jnt_range.at(2 * j + 1)];
   if (model.jnt_type[j] !== mjtJoint.BALL)
-    return rangeRows(m, d, spec, d.qpos.at(at), range, false, [{ dof, coef: 1 }]);
+    return rangeRows(m, d, spec, d.qpos.at(at), range, isWide(pick(model.jnt_range, j, 2), spec.margin), [
+      { dof, coef: 1 },
+    ]);
   const { axis, angle } = ballRotation(d.qpos.run(at, 4) as unknown as Quat);
   const pos = sub(max(range[0], range[1]), angle);
   const jac = axis.map((x, k) => ({ dof: dof + k, value: neg(x) }));

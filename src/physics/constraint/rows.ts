@@ -21,6 +21,7 @@ import { loop } from "../../trace/control.ts";
 import { atan2 } from "../../trace/math.ts";
 import { MINVAL, normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
+import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
 import { compliance, impedance, impedanceNumbers, reference, regularizer, type ImpedanceNumbers } from "./impedance.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
@@ -112,7 +113,7 @@ const kindOf = (type: number): Row["kind"] => {
 
 /** The least R of a row that numbers resolve; that of one dof has an exact diagApprox. */
 function leastR(m: ModelView, s: RowParts): Scalar | undefined {
-  if (s.jac.length === 1) return undefined;
+  if (s.jac.length === 1 || hasExactDiagonal(m.model)) return undefined;
   const least = mul(
     m.form.resolvedCompliance,
     s.jac.reduce<Scalar>((sum, { dof, value }) => add(sum, mul(m.dof_invweight0.at(dof), mul(value, value))), 0),
@@ -133,7 +134,8 @@ export function makeRowOf(m: ModelView, d: WorldData, s: RowParts): Row {
   const kind = kindOf(s.type);
   const distance = sub(s.pos, margin);
   const imp = impedance(s.curve, s.violation ?? distance);
-  const R = regularizer(imp, s.diagApprox, leastR(m, s));
+  const diagonal = hasExactDiagonal(m.model) ? exactDiagonal(m, d, s.jac) : s.diagApprox;
+  const R = regularizer(imp, diagonal, leastR(m, s));
   const vel = s.jac.reduce<Scalar>((v, { dof, value }) => add(v, mul(value, d.qvel.at(dof))), 0);
   // friction rows have no position to return to
   const spring = kind === "friction" ? 0 : mul(mul(K, imp), distance);

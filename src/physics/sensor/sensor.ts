@@ -15,6 +15,7 @@ import {
 } from "../../trace/vector.ts";
 import { remembersEnergy } from "../../model/energy.ts";
 import { historyBuffers } from "../../model/history.ts";
+import { isImage } from "../../model/rays.ts";
 import { historyOf, isDue, readHistory } from "../history.ts";
 import { each } from "../../trace/control.ts";
 import { mjtConstraint, mjtDataType, mjtDisableBit, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
@@ -28,7 +29,7 @@ import { contactSensor } from "./contact.ts";
 import { geomDistance } from "./distance.ts";
 import { kineticEnergy, potentialEnergy, rememberedEnergy } from "./energy.ts";
 import { insideSite } from "./inside.ts";
-import { rangefinders } from "./rangefinder.ts";
+import { castImages, rangefinders } from "./rangefinder.ts";
 import { subtreeVelocity } from "./subtree.ts";
 import { touch } from "./touch.ts";
 
@@ -49,13 +50,16 @@ export function sensor(m: ModelView, d: WorldData, input: ConstraintForces): voi
   const set = (i: number, values: readonly Scalar[]) =>
     values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
   const past = (i: number) => historyOf(m, "sensor", i);
+  // what is read now and at once: in loops, since images are long
+  const images = all.filter((i) => isImage(m.model, i) && !past(i));
+  castImages(m, d, images, (i, k, x) => d.sensordata.set(add(m.model.sensor_adr[i], k), cutter(m, i)(x)));
   const delayed = all.filter((i) => (past(i)?.delay ?? 0) > 0);
   for (const i of delayed) set(i, readHistory(m, d, past(i)!));
   for (const [i, values] of readings(
     m,
     d,
     input,
-    all.filter((s) => !delayed.includes(s)),
+    all.filter((s) => !delayed.includes(s) && !images.includes(s)),
   )) {
     const buffer = past(i);
     // between ticks the last sample stays
@@ -80,7 +84,7 @@ function readings(
   if (types.some((t) => POST.has(t))) rnePost(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
   const ranges = rangefinders(m, d, sensors);
-  return new Map(sensors.map((i) => [i, cutOff(m, i, ranges.get(i) ?? reading(m, d, input, i))]));
+  return new Map(sensors.map((i) => [i, (ranges.get(i) ?? reading(m, d, input, i)).map(cutter(m, i))]));
 }
 
 /** Readings between their evaluation and the end of the step, by sensor. */
@@ -107,12 +111,13 @@ export function sample(m: ModelView, d: WorldData, input: ConstraintForces, dela
   );
 }
 
-function cutOff(m: ModelView, i: number, values: readonly Scalar[]): readonly Scalar[] {
-  const cutoff = m.model.sensor_cutoff[i];
-  if (cutoff <= 0 || UNCUT.has(m.model.sensor_type[i])) return values;
-  const type = m.model.sensor_datatype[i];
-  if (type === mjtDataType.REAL) return values.map((x) => clamp(x, -cutoff, cutoff));
-  return type === mjtDataType.POSITIVE ? values.map((x) => min(x, cutoff)) : values;
+/** What a sensor's cutoff makes of a number. */
+function cutter({ model }: ModelView, i: number): (x: Scalar) => Scalar {
+  const cutoff = model.sensor_cutoff[i];
+  if (cutoff <= 0 || UNCUT.has(model.sensor_type[i])) return (x) => x;
+  const type = model.sensor_datatype[i];
+  if (type === mjtDataType.REAL) return (x) => clamp(x, -cutoff, cutoff);
+  return type === mjtDataType.POSITIVE ? (x) => min(x, cutoff) : (x) => x;
 }
 
 function reading(m: ModelView, d: WorldData, input: ConstraintForces, i: number): readonly Scalar[] {

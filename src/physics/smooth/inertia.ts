@@ -8,6 +8,7 @@ import { geomPairs } from "../../model/pairs.ts";
 import { dofArmature } from "./coefficients.ts";
 import { BodySpace, type ImplicitDofs } from "../solver/body-space.ts";
 import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
+import { hasExactDiagonal } from "../constraint/exact-diagonal.ts";
 import { crb } from "./crb.ts";
 import { factorM } from "./factor_m.ts";
 import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
@@ -101,7 +102,8 @@ export class JointInertia implements Inertia {
 /** Whether loops over bodies can solve a model: what joint space alone can do is left to it. */
 export function solvesByBodies(model: Model): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
-  return (newton || model.opt.iterations >= FEW_ITERATIONS) && !couplesDofs(model) && !solvesDual(model);
+  if (couplesDofs(model) || solvesDual(model) || hasExactDiagonal(model)) return false;
+  return newton || model.opt.iterations >= FEW_ITERATIONS;
 }
 
 /** No matrix: articulated bodies. The solver's turns solve for qacc_smooth, and for what is implicit. */
