@@ -5,6 +5,21 @@ import { CLIPPED_VALUES } from "../training.ts";
 /** Torques of each joint, N m. */
 const LEVELS = evenly(-1, 1, 30);
 
+/** A short horizon, since a torque shows at once, and a narrow last layer, which 27,000 values are made from. */
+const DQN = {
+  hidden: [64, 16],
+  actionEmbedding: 8,
+  collectSteps: 2,
+  gradientSteps: 1,
+  batchSize: 64,
+  bufferSize: 100_000,
+  gamma: 0.9,
+  nSteps: 3,
+  explorationSteps: 8000,
+  learningRate: 3e-3,
+  tau: 0.02,
+};
+
 /** Where the hand is to go (m), another place every two seconds. */
 const target = command(
   [
@@ -34,6 +49,7 @@ export const armTable = defineTask({
         actionEmbedding: 8,
       },
     },
+    dqn: { numEnvs: 16, steps: 40_000, evalEvery: 400, checkpointEvery: 400, snapshotEvery: 200, config: DQN },
   },
   defaults: {
     /** Targets lie in a box of this half width about the shoulder (m). */

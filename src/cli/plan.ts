@@ -127,8 +127,10 @@ function describeRun(plan: RunPlan): string {
     formatBytes(totalBytes),
   ]);
   const parts = table([["", "worlds", "bytes"], ...rows, ["together", "", formatBytes(plan.totalBytes)]]);
-  const { largestNumEnvs: most, bound } = plan;
-  return [planTable(plan), parts, `At most ${formatCount(most)} worlds train (${boundText(bound)}).`].join("\n\n");
+  const { largestNumEnvs: most, bound, instead } = plan;
+  const told = instead.map(({ what, bytes }) => `\nNot held: ${what} (${formatBytes(bytes)}).`);
+  const end = `At most ${formatCount(most)} worlds train (${boundText(bound)}).${told.join("")}`;
+  return [planTable(plan), parts, end].join("\n\n");
 }
 
 async function measure(

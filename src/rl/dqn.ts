@@ -12,7 +12,7 @@ import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import { dqnMetricsOf, type DqnMetrics } from "./device/metrics.ts";
 import type { UniformValues } from "./device/uniforms.ts";
-import { dqnShape, planDqnLearner } from "./dqn/arenas.ts";
+import { dqnShape, planDqnLearner, type DqnShape } from "./dqn/arenas.ts";
 import { learnBatch, setUniforms } from "./dqn/batch.ts";
 import { dqnConfig, epsilonAt, type DqnConfig } from "./dqn/config.ts";
 import { DqnLearner } from "./dqn/learner.ts";
@@ -20,6 +20,7 @@ import { dqnPolicyOf, namedDqn } from "./dqn/policy.ts";
 import { shapesOf, type NamedArray } from "./networks/networks.ts";
 import type { Instead, Policy } from "./networks/policy.ts";
 import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
+import { insteadOfReplay } from "./replay/instead.ts";
 import type { Batch } from "./replay/learner.ts";
 
 export interface DqnOptions extends Partial<DqnConfig>, OffPolicyOptions {}
@@ -36,13 +37,12 @@ export function planDqn(given: LearnerEnv | JsVec, options: DqnOptions = {}): Dq
   const env = learnerEnvOf(given);
   const device = learnerDeviceOf(env);
   const { shape, config } = settleDqn(env, options);
-  const { outputs } = shape.env;
-  const instead = [
-    { what: "one-hot actions of the replay, in float32", bytes: 4 * outputs * config.bufferSize },
-    { what: "values of all actions of a batch", bytes: 4 * outputs * config.batchSize },
-  ];
-  return { ...heldOn(device, planDqnLearner(shape, limitsOf(device))), instead };
+  return { ...heldOn(device, planDqnLearner(shape, limitsOf(device))), instead: insteadOfDqn(shape, config) };
 }
+
+/** What one-hot actions and whole matrices of values would have needed. */
+export const insteadOfDqn = ({ env }: DqnShape, config: DqnConfig): Instead[] =>
+  insteadOfReplay("values of all actions of a batch", 1, env.outputs, config);
 
 /**
  * A learner before any device: its options with their defaults, and all sizes.

@@ -11,11 +11,12 @@ import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import type { DqnPlan } from "./dqn.ts";
 import { shapesOf, type NamedArray } from "./networks/networks.ts";
-import type { Policy } from "./networks/policy.ts";
+import type { Instead, Policy } from "./networks/policy.ts";
 import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { SoftActorCritic } from "./soft-actor-critic.ts";
+import { insteadOfReplay } from "./replay/instead.ts";
 import type { Batch } from "./replay/learner.ts";
-import { planSacDiscreteLearner, sacDiscreteShape } from "./sac-discrete/arenas.ts";
+import { planSacDiscreteLearner, sacDiscreteShape, type SacDiscreteShape } from "./sac-discrete/arenas.ts";
 import { learnBatch, setUniforms } from "./sac-discrete/batch.ts";
 import { sacDiscreteConfig, type SacDiscreteConfig } from "./sac-discrete/config.ts";
 import { SacDiscreteLearner } from "./sac-discrete/learner.ts";
@@ -30,13 +31,15 @@ export function planSacDiscrete(given: LearnerEnv | JsVec, options: SacDiscreteO
   const env = learnerEnvOf(given);
   const device = learnerDeviceOf(env);
   const { shape, config } = settleSacDiscrete(env, options);
-  const { outputs } = shape.env;
-  const instead = [
-    { what: "one-hot actions of the replay, in float32", bytes: 4 * outputs * config.bufferSize },
-    { what: "logits and both values of all actions of a batch", bytes: 12 * outputs * config.batchSize },
-  ];
-  return { ...heldOn(device, planSacDiscreteLearner(shape, limitsOf(device))), instead };
+  return {
+    ...heldOn(device, planSacDiscreteLearner(shape, limitsOf(device))),
+    instead: insteadOfSacDiscrete(shape, config),
+  };
 }
+
+/** What one-hot actions and whole matrices of logits and values would have needed. */
+export const insteadOfSacDiscrete = ({ env }: SacDiscreteShape, config: SacDiscreteConfig): Instead[] =>
+  insteadOfReplay("logits and both values of all actions of a batch", 3, env.outputs, config);
 
 /**
  * A learner before any device: its options with their defaults, and all sizes.

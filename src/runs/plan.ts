@@ -20,8 +20,10 @@ import { shapesOf } from "../rl/networks/networks.ts";
 import { ppoShapes } from "../rl/ppo/named-parameters.ts";
 import { namedSac } from "../rl/sac/policy.ts";
 import { settlePpo } from "../rl/ppo.ts";
-import { settleDqn } from "../rl/dqn.ts";
-import { settleSacDiscrete } from "../rl/sac-discrete.ts";
+import { insteadOfDqn, settleDqn } from "../rl/dqn.ts";
+import { insteadOfSacDiscrete, settleSacDiscrete } from "../rl/sac-discrete.ts";
+import type { Instead } from "../rl/networks/policy.ts";
+import { insteadOf } from "../rl/ppo/streamed-head.ts";
 import { planSacDiscreteLearner } from "../rl/sac-discrete/arenas.ts";
 import { namedSacDiscrete } from "../rl/sac-discrete/policy.ts";
 import { planDqnLearner } from "../rl/dqn/arenas.ts";
@@ -48,6 +50,8 @@ export interface RunPlan extends Plan {
   readonly algo: Algo;
   readonly evalEnvs: number;
   readonly parts: readonly RunPart[];
+  /** What other ways of holding discrete actions would have taken; empty for continuous ones. */
+  readonly instead: readonly Instead[];
 }
 
 /** What a run is planned with. */
@@ -140,6 +144,19 @@ export class RunPlanner {
     if (algo === "dqn") return held(planDqnLearner(settleDqn(env, this.#replayConfig()).shape, limits));
     const { shape, config } = settlePpo(env, this.#config());
     return held(planLearner(shape, config, limits));
+  }
+
+  #instead(numEnvs: number): readonly Instead[] {
+    const env = this.#env(numEnvs);
+    const { algo } = this.#options;
+    if (algo === "sac") return [];
+    if (algo === "ppo" || algo === undefined) return insteadOf(settlePpo(env, this.#config()).shape);
+    if (algo === "dqn") {
+      const { shape, config } = settleDqn(env, this.#replayConfig());
+      return insteadOfDqn(shape, config);
+    }
+    const { shape, config } = settleSacDiscrete(env, this.#replayConfig());
+    return insteadOfSacDiscrete(shape, config);
   }
 
   /** Settings of the learner with their defaults, and the shapes of what it learns. */
@@ -250,6 +267,7 @@ export class RunPlanner {
       algo,
       evalEnvs: evalEnvsOf(this.#options, numEnvs),
       parts,
+      instead: this.#instead(numEnvs),
       fields: parts.flatMap(({ name, plan }) => plan.fields.map((f) => ({ ...f, arena: `${name}.${f.arena}` }))),
       buffers: parts.flatMap(({ plan }) => plan.buffers),
       bytesPerWorld: env.bytesPerWorld + learner.bytesPerWorld,

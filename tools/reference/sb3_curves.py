@@ -1,4 +1,4 @@
-"""A learning curve of Stable-Baselines3's SAC or DQN: the peer of bench/sac-curves.ts and bench/dqn-curves.ts --peer PYTHON.
+"""A learning curve of Stable-Baselines3's SAC or DQN: the peer of bench/sac-curves.ts and bench/peer-curves.ts --peer PYTHON.
 
 Reads {"algo": "sac" (default) or "dqn", "env": id, "seed": n, "steps": n, "evalEvery": n, "evalEpisodes": n, "config": corral's hyperparameters} from stdin;
 what the config does not say is Stable-Baselines3's default. Prints one line of JSON: versions, and a run as

@@ -53,6 +53,7 @@ test.each(CASES)("what a run makes is what was planned: %s", async (_, id, optio
     expect(run.memory).toEqual(plan.parts.map(({ name, plan: { totalBytes } }) => [name, totalBytes]));
     expect(plan.fields.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(plan.totalBytes);
     expect(plan.problems).toEqual([]);
+    expect(plan.instead).toHaveLength(["CartPole", "ArmTable"].includes(id) ? 2 : 0);
   } finally {
     await run.close();
   }
