@@ -15,7 +15,8 @@ arrays merged and separate, on a GPU kernels whole and in pieces, with fewer of 
 then sizes of workgroups, 32 to 512 worlds on a GPU and 8 to 128 on a software driver, each by turns with the best so far.
 Keeps the choice in the cache folder, by the model's files and options, the driver and corral's version. makeVec takes it with tuned: true, and corral bench with --set tuned=true; without, the model and what the
 adapter says of itself decide, so that results have the same bits on every run. What was chosen so far stays unless another
-is at least 10 % faster.
+is at least 10 % faster. On a GPU it counts contacts under random actions too, and says what nconmax would cover them and
+how much faster that is: it is not kept, since a world that needs more then ends its episode with CONTACT_OVERFLOW.
 
   --envs N          worlds (1024)
   --seconds S       seconds of each measurement (0.5)
@@ -61,6 +62,11 @@ export async function run(args: string[]): Promise<number> {
   ]);
   print(`${found.name} on ${found.adapter}, ${formatCount(numEnvs)} worlds\n`);
   print(table([["kernels", "physics steps/s", "of the best before", "first step", ""], ...rows]));
+  const { contacts } = found;
+  if (contacts)
+    print(
+      `\nat most ${contacts.most} contacts a world of ${contacts.bound} that there can be: --set nconmax=${contacts.nconmax} is ${contacts.ratio.toFixed(2)} x as fast (not kept: a world that needs more ends its episode with CONTACT_OVERFLOW)`,
+    );
   print(
     found.file === null ? "\nthe cache folder cannot be written: the choice is not kept" : `\nkept in ${found.file}`,
   );

@@ -8,6 +8,7 @@ import { ActionPool } from "../bench/actions.ts";
 import { defineTarget } from "../env/describe.ts";
 import { MOST_LIVE } from "../trace/wgsl.ts";
 import { Runner } from "../bench/runner.ts";
+import { measureCapacity } from "./contact-counts.ts";
 
 export interface TuneOptions {
   readonly numEnvs: number;
@@ -33,8 +34,20 @@ export interface Tuned {
   readonly rows: readonly TuneRow[];
   readonly byDefault: Tuning;
   readonly chosen: Tuning;
+  /** On a GPU, fewer places for contacts; undefined where the need is more than half of what there is. Never kept. */
+  readonly contacts?: TunedContacts;
   /** Where the choice is kept; null if the cache folder cannot be written. */
   readonly file: string | null;
+}
+
+/** Places for contacts as worlds need them under random actions, beside what the pairs of a model can make. */
+export interface TunedContacts {
+  readonly nconmax: number;
+  readonly bound: number;
+  /** Most contacts that a world had. */
+  readonly most: number;
+  /** How often as fast as what was chosen, with room for all. */
+  readonly ratio: number;
 }
 
 /** Each is another compile, which takes seconds for large models: few, far apart. */
@@ -47,6 +60,8 @@ const SIZES: Readonly<Record<"gpu" | "software", readonly number[]>> = {
 const LIVE: readonly number[] = [200, MOST_LIVE];
 /** What was chosen so far stays unless another is faster by this: measurements are noisy. */
 const WORTH = 1.1;
+/** Control steps and worlds that contacts are counted over. */
+const [COUNTED_STEPS, COUNTED_WORLDS] = [200, 64];
 
 export function formName({ unroll, workgroupSize, privateArrays, cut, mostLive = MOST_LIVE }: Tuning): string {
   const live = mostLive === MOST_LIVE ? "" : `, ${mostLive} values live`;
@@ -56,6 +71,7 @@ export function formName({ unroll, workgroupSize, privateArrays, cut, mostLive =
 /**
  * Measures straight-line and rolled kernels, private arrays merged and separate, on a GPU a kernel whole and in pieces
  * and how many of its values may live at once, then sizes of the workgroups, each by turns with the best so far, and keeps the choice, which `tuned: true` takes.
+ * On a GPU it says what fewer places for contacts would give, which it never takes: a world that needs more ends its episode.
  * @throws CorralError nothing-to-tune, without an adapter; what makeVec throws
  */
 export async function tune(task: Task<object>, options: TuneOptions): Promise<Tuned> {
@@ -72,7 +88,7 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     );
   const lease = await shareDevice(batch.adapter);
   const runners = new Set<Runner>();
-  const make = async (form?: Tuning): Promise<Runner> => {
+  const make = async (form?: Tuning & { nconmax?: number }): Promise<Runner> => {
     onProgress(`${task.id}: making ${numEnvs} worlds, ${form ? formName(form) : "the default"}`);
     const runner = await Runner.create(task, { ...batch, ...form, numEnvs }, 0, pool);
     runners.add(runner);
@@ -82,9 +98,9 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     runners.delete(runner);
     await runner.close();
   };
-  const rateOf = async (runner: Runner): Promise<number> => {
+  const rateOf = async (runner: Runner, mayOverflow = false): Promise<number> => {
     const { controlSteps, seconds: took } = await runner.withoutResults(seconds);
-    await runner.assertHealthy();
+    if (!mayOverflow) await runner.assertHealthy();
     return (controlSteps * numEnvs * vec.frameSkip) / took;
   };
 
@@ -104,15 +120,19 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     await best.actOnDevice(lease.gpu, pool);
     const rows: TuneRow[] = [];
 
-    const challenge = async (form: Tuning): Promise<void> => {
-      const other = await make(form);
+    const besideBest = async (other: Runner, mayOverflow = false): Promise<[own: number, theirs: number]> => {
       await other.continueFrom(best);
       await other.actOnDevice(lease.gpu, pool);
       let [own, theirs] = [0, 0];
       for (let r = 0; r < repetitions; r++) {
         own = Math.max(own, await rateOf(best));
-        theirs = Math.max(theirs, await rateOf(other));
+        theirs = Math.max(theirs, await rateOf(other, mayOverflow));
       }
+      return [own, theirs];
+    };
+    const challenge = async (form: Tuning): Promise<void> => {
+      const other = await make(form);
+      const [own, theirs] = await besideBest(other);
       const row = (f: Tuning, runner: Runner, rate: number, ratio: number): TuneRow => ({
         ...f,
         physicsStepsPerSec: rate,
@@ -124,6 +144,18 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
       const isBetter = theirs > WORTH * own;
       await close(isBetter ? best : other);
       if (isBetter) [best, chosen] = [other, form];
+    };
+    const fewerContacts = async (): Promise<TunedContacts | undefined> => {
+      onProgress(`${task.id}: counting contacts`);
+      const form = { ...batch, ...chosen };
+      const counted = await measureCapacity(task, { steps: COUNTED_STEPS, worlds: COUNTED_WORLDS, batch: form });
+      const { nconmax } = counted.covering;
+      if (2 * nconmax > counted.bound.nconmax) return undefined;
+      const other = await make({ ...chosen, nconmax });
+      const [own, theirs] = await besideBest(other, true);
+      await close(other);
+      const { max: most } = counted.contacts;
+      return { nconmax, bound: counted.bound.nconmax, most, ratio: theirs / own };
     };
     const merging = privateArrays === "merged" ? "separate" : "merged";
     await challenge({ ...chosen, unroll: !unroll });
@@ -137,6 +169,7 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
     const limit = lease.gpu.limits.maxComputeInvocationsPerWorkgroup;
     const sizes = SIZES[kind].filter((size) => size !== workgroupSize && size <= limit);
     for (const size of sizes) await challenge({ ...chosen, workgroupSize: size });
+    const contacts = kind === "gpu" && batch.nconmax === undefined ? await fewerContacts() : undefined;
 
     return {
       name: task.id,
@@ -144,6 +177,7 @@ export async function tune(task: Task<object>, options: TuneOptions): Promise<Tu
       rows,
       byDefault,
       chosen,
+      ...(contacts ? { contacts } : {}),
       file: writeTuning(model, driver, chosen) ?? null,
     };
   } finally {

@@ -16,7 +16,9 @@ const NVIDIA_ARCH = 90;
 /** What the compilers say of a kernel. Counts are of registers or bytes of a lane, code in bytes. */
 export interface Row {
   readonly name: string;
-  readonly amd: Readonly<Record<"live" | "spilled" | "scratch" | "code" | "throughput" | "seconds", number>>;
+  readonly amd: Readonly<
+    Record<"live" | "spilled" | "scratch" | "code" | "throughput" | "latency" | "seconds", number>
+  >;
   readonly nvidia: Readonly<Record<"registers" | "spilled" | "stack" | "code" | "seconds", number>> | undefined;
 }
 
@@ -115,6 +117,7 @@ function rowOf(amd: Line, nvidia: Line | undefined): Row {
       scratch: of(amd, "Scratch size") / of(amd, "subgroup_size"),
       code: of(amd, "Code size"),
       throughput: of(amd, "Inverse Throughput"),
+      latency: of(amd, "Latency"),
       seconds: of(amd, "compile_s"),
     },
     nvidia: nvidia && {
@@ -130,8 +133,8 @@ function rowOf(amd: Line, nvidia: Line | undefined): Row {
 /** How much a number may grow. */
 export const MOST_GROWTH = 1.05;
 
-/** What is not a matter of the kernel: seconds, and an estimate of another compiler's. */
-const UNWATCHED = ["seconds", "throughput"];
+/** What is not a matter of the kernel: seconds, and a compiler's own estimates. */
+const UNWATCHED = ["seconds", "throughput", "latency"];
 
 /** What grew by more than MOST_GROWTH, in words; only kernels and compilers that both know. */
 export function growth(before: Measured, now: Measured): string[] {

@@ -98,9 +98,15 @@ describe("corral tune", () => {
     expect(readTuning(await loadModel(file), found.adapter)).toEqual(found.chosen);
   });
 
-  test("on a GPU it measures pieces, and values that live at once", async () => {
+  test("on a GPU it measures pieces, values that live at once, and room for the contacts that there are", async () => {
     const file = join(folder, "tiny.xml");
-    writeFileSync(file, `<mujoco><worldbody><body><joint type="slide"/><geom size=".1"/></body></worldbody></mujoco>`);
+    const feet = [0, 1, 2, 3].map((x) => `<geom size=".1" pos="${x} 0 0"/>`).join("");
+    const floor = '<geom type="plane" size="9 9 1" pos="0 0 -9"/>';
+    const still = `<option gravity="0 0 0"/>`;
+    writeFileSync(
+      file,
+      `<mujoco>${still}<worldbody>${floor}<body><joint type="slide"/>${feet}</body></worldbody></mujoco>`,
+    );
     // the device that the command shares, which says to be a GPU
     const lease = await shareDevice();
     const { gpu } = lease;
@@ -117,6 +123,8 @@ describe("corral tune", () => {
       expect([usual, loops, apart]).toMatchObject([merged, { unroll: false }, { privateArrays: "separate" }]);
       expect([pieces, fewer, all]).toMatchObject([{ cut: true }, { mostLive: 200 }, { mostLive: 65_536 }]);
       expect(sizes.map(({ workgroupSize }) => workgroupSize).slice(0, 3)).toEqual([32, 128, 256]);
+      const ratio = expect.toSatisfy((x: number) => x > 0);
+      expect(found.contacts).toEqual({ nconmax: 1, bound: 4, most: 0, ratio });
       expect(readTuning(await loadModel(file), found.adapter)).toEqual(found.chosen);
     } finally {
       Object.defineProperty(gpu, "info", { value: info, configurable: true });
