@@ -6,6 +6,7 @@ import { analyse } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { CELLS } from "./pieces.ts";
 import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
+import { readAgain } from "./kept-reads.ts";
 import { spilled } from "./spill.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
 
@@ -198,7 +199,13 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
   const emit = (): string => {
-    const body = mostLive === undefined ? trace : spilled(trace, mostLive, ({ name }) => name === CELLS);
+    const body =
+      mostLive === undefined
+        ? trace
+        : readAgain(
+            spilled(trace, mostLive, ({ name }) => name === CELLS),
+            mostLive,
+          );
     const bodyLive = body === trace ? live : analyse(body);
     const merged = privateArrays === "merged" ? indexedAtRunTime(body, bodyLive).arrays : new Set<number>();
     const memory = privateMemory(

@@ -6,6 +6,7 @@ import { analyse } from "../../../src/trace/liveness.ts";
 import { placesOf } from "../../../src/trace/places.ts";
 import { add, gt, mul, select, sub, toF32, type Scalar } from "../../../src/trace/scalar.ts";
 import { cutTrace } from "../../../src/trace/pieces.ts";
+import { readAgain, rereadsOf } from "../../../src/trace/kept-reads.ts";
 import { spilled } from "../../../src/trace/spill.ts";
 import { toJavaScript } from "../../../src/trace/javascript.ts";
 import { MOST_LIVE, toWgsl } from "../../../src/trace/wgsl.ts";
@@ -98,4 +99,25 @@ test("what a loop uses stays where it is while others can go", () => {
   const puts = (all: typeof statements) => all.filter((s) => s.kind === "put" && s.target.name === "spilled").length;
   expect(puts(statements)).toBeGreaterThan(0);
   expect(puts(body.block.statements)).toBe(0);
+});
+
+test("what compilers would keep of private memory between two reads is read again", () => {
+  const ELEMENTS = 8;
+  const BETWEEN = 40;
+  const whole = trace(() => {
+    const all = array("all", ELEMENTS);
+    const sum = variable("sum", 0);
+    loop(ELEMENTS, (i) => all.set(i, toF32(mul(i, i))));
+    loop(TURNS, (turn) => {
+      for (let i = 0; i < ELEMENTS; i++) sum.set(add(sum.get(), all.get(i)));
+      for (let k = 0; k < BETWEEN; k++) sum.set(mul(add(sum.get(), toF32(turn)), 0.5));
+      for (let i = 0; i < ELEMENTS; i++) sum.set(sub(sum.get(), mul(all.get(i), 3)));
+    });
+    store4("state", 0, [sum.get(), 0, 0, 0]);
+  });
+  expect(rereadsOf(whole, analyse(whole))).toMatchObject({ most: ELEMENTS, far: { size: ELEMENTS } });
+  expect(readAgain(whole, ELEMENTS)).toBe(whole);
+  const made = readAgain(whole, ELEMENTS - 1);
+  expect(rereadsOf(made, analyse(made)).most).toBe(0);
+  expect(run(made)).toEqual(run(whole));
 });
