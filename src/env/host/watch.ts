@@ -203,8 +203,9 @@ export class Watch {
     for (const world of failed) this.#health.add(world, 1);
     if (failed.length === 0) return;
     const more = failed.length > 1 ? ` and ${failed.length - 1} more worlds` : "";
-    const [{ world, id, terms }] = failed;
-    const message = `${this.#spec.task.id}: the start of world ${world} (id ${id})${more} cannot be observed: ${terms.join(", ")} is not finite.`;
+    const [{ world, id, terms, names }] = failed;
+    const why = terms.length > 0 ? `${terms.join(", ")} is not finite` : names.join(", ");
+    const message = `${this.#spec.task.id}: the start of world ${world} (id ${id})${more} cannot be observed: ${why}.`;
     this.#missed(steps, "not-recorded", "what a call of reset makes is not recorded", message);
   }
 
