@@ -1,7 +1,8 @@
 // pairs of convex geoms at poses of the test's choice: their contacts by MuJoCo, and by the collider of convex shapes
 import { mjtDisableBit, mjtGeom } from "../../src/model/enums.ts";
 import { getMuJoCo, type MainModule, type MjData, type MjModel } from "../../src/model/mujoco.ts";
-import type { ConvexShape, HullTables } from "../../src/physics/collision/convex/types.ts";
+import { climbStarts } from "../../src/physics/collision/convex/starts.ts";
+import { CLIMB_ABOVE, type ConvexShape, type HullTables } from "../../src/physics/collision/convex/types.ts";
 import { table } from "../../src/trace/control.ts";
 import { toI32, type Scalar } from "../../src/trace/scalar.ts";
 import { unit } from "./collider-poses.ts";
@@ -253,7 +254,7 @@ export function randomFrames(r: Random, scene: ConvexScene, depth: Depth, meetin
 /** Hulls of many scenes in one set of tables, and where each begins. */
 export interface PackedHulls {
   tables(): HullTables;
-  /** First vertex, vertices, first polygon, polygons of a geom; zeros for others. */
+  /** First vertex, vertices, first polygon, polygons and first start of a geom; zeros for others. */
   of(scene: ConvexScene, geom: number): number[];
 }
 
@@ -268,6 +269,7 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
   const firstPolygonOf: number[] = [];
   const polygonCountOf: number[] = [];
   const polygons: number[] = [];
+  const starts: number[] = [];
   const places = new Map<ConvexScene, number[][]>();
   let [mostVertices, mostCorners] = [0, 0];
   const numbers = (of: ArrayLike<number>) => Array.from(of);
@@ -276,7 +278,7 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
     places.set(
       scene,
       [0, 1].map((geom) => {
-        if (scene.bodies[geom].kind !== "mesh") return [0, 0, 0, 0];
+        if (scene.bodies[geom].kind !== "mesh") return [0, 0, 0, 0, 0];
         const mesh = meshOf(scene, geom);
         const [first, firstPolygon] = [points.length / 3, firstCorner.length];
         const list = vertices(scene, geom);
@@ -312,7 +314,9 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
           polygonCountOf.push(count);
           polygons.push(...numbers(model.mesh_polymap.slice(from, from + count)).map((i) => firstPolygon + i));
         });
-        return [first, list.length, firstPolygon, model.mesh_polynum[mesh]];
+        const firstStart = starts.length;
+        if (list.length > CLIMB_ABOVE) starts.push(...climbStarts(list.flat()).map((v) => first + v));
+        return [first, list.length, firstPolygon, model.mesh_polynum[mesh], firstStart];
       }),
     );
   }
@@ -335,6 +339,7 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
         vertex: three("vertex", points),
         firstNeighbour: whole("first_neighbour", firstNeighbour),
         neighbour: whole("neighbour", neighbour),
+        ...(starts.length > 0 && { start: whole("start", starts) }),
         polygonNormal: three("polygon_normal", normals),
         firstCorner: whole("first_corner", firstCorner),
         cornerCount: whole("corner_count", cornerCount),
@@ -348,7 +353,7 @@ export function packHulls(scenes: readonly ConvexScene[]): PackedHulls {
 }
 
 /** Numbers of one geom in a row of inputs: frame, size, radius, type, and where its hull is. */
-export const SHAPE_INPUTS = 21;
+export const SHAPE_INPUTS = 22;
 
 export const shapeRow = (scene: ConvexScene, geom: 0 | 1, frames: Frames, hulls: PackedHulls): number[] => [
   ...frames.slice(12 * geom, 12 * geom + 12),
@@ -360,7 +365,7 @@ export const shapeRow = (scene: ConvexScene, geom: 0 | 1, frames: Frames, hulls:
 
 /** The shape that a row of inputs describes; its type is known at run time alone. */
 export function shapeOf(x: readonly Scalar[], tables: HullTables | undefined, kinds: readonly Kind[]): ConvexShape {
-  const [firstVertex, vertexCount, firstPolygon, polygonCount] = x.slice(17, 21).map(toI32);
+  const [firstVertex, vertexCount, firstPolygon, polygonCount, firstStart] = x.slice(17, 22).map(toI32);
   return {
     pos: x.slice(0, 3) as never,
     mat: x.slice(3, 12) as never,
@@ -368,6 +373,6 @@ export function shapeOf(x: readonly Scalar[], tables: HullTables | undefined, ki
     radius: x[15],
     type: kinds.length === 1 ? TYPES[kinds[0]] : toI32(x[16]),
     kinds: kinds.map((k) => TYPES[k]),
-    hull: tables && { tables, firstVertex, vertexCount, firstPolygon, polygonCount },
+    hull: tables && { tables, firstVertex, vertexCount, firstPolygon, polygonCount, firstStart },
   };
 }

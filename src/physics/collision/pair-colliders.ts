@@ -16,10 +16,12 @@ import {
   type Hull,
   type HullTables,
 } from "./convex/index.ts";
+import { climbStarts, START_CELLS } from "./convex/starts.ts";
+import { CLIMB_ABOVE } from "./convex/types.ts";
 import { Elevations } from "../elevations.ts";
 import { Prisms } from "./hfield.ts";
 import { prismContacts } from "./prism-contacts.ts";
-import type { GeomFrames } from "./broad-phase.ts";
+import { halves, type GeomFrames } from "./broad-phase.ts";
 import type { ModelView } from "../view.ts";
 
 /** What finds the contacts of a pair. */
@@ -161,12 +163,20 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
     return (i: Int) => [0, 1, 2].map((k) => read(add(mul(i, 3), k))) as unknown as Vec3;
   };
   const most = (counts: Int32Array) => counts.reduce((a, b) => Math.max(a, b), 0);
+  // hulls that are climbed, one after another
+  const climbed = Array.from(hulls.vertnum, (n, h) => (n > CLIMB_ABOVE ? h : -1)).filter((h) => h >= 0);
+  const starts = climbed.flatMap((h) => {
+    const first = hulls.vertadr[h];
+    return climbStarts(hulls.vert.subarray(3 * first, 3 * (first + hulls.vertnum[h]))).map((v) => first + v);
+  });
+  const start = climbed.length > 0 ? halves("hull_start", starts) : undefined;
   const tables: HullTables = {
     vertex: vec3("vert"),
     mostVertices: most(hulls.vertnum),
     mostCorners: most(hulls.polyvertnum),
     firstNeighbour: ints("edgeadr"),
     neighbour: ints("edge"),
+    ...(start && { start }),
     polygonNormal: vec3("polynormal"),
     firstCorner: ints("polyvertadr"),
     cornerCount: ints("polyvertnum"),
@@ -187,8 +197,14 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
     );
   const [vertadr, vertnum] = [perGeom("vertadr"), perGeom("vertnum")];
   const [polyadr, polynum] = [perGeom("polyadr"), perGeom("polynum")];
+  const startadr = table(
+    "geom_hull_start",
+    ofGeom.map((h) => START_CELLS * Math.max(0, climbed.indexOf(h))),
+    "i32",
+  );
   return (g) => ({
     tables,
+    ...(start && { firstStart: startadr(g) }),
     firstVertex: vertadr(g),
     vertexCount: vertnum(g),
     firstPolygon: polyadr(g),

@@ -31,6 +31,8 @@ export interface BodyContact extends ContactAt {
   readonly first: Side | undefined;
   readonly second: Side | undefined;
 }
+/** What a contact's Jacobian is made of. */
+export type Sides = Pick<BodyContact, "first" | "second">;
 interface Side {
   readonly body: Int;
   readonly rows: readonly Spatial[];
@@ -89,7 +91,7 @@ export class BodyContacts {
     };
   }
 
-  #sides(slot: Int, frames: BodyFrames): Pick<BodyContact, "first" | "second"> {
+  #sides(slot: Int, frames: BodyFrames): Sides {
     const { rows } = this;
     const { frame, pos } = rows.slots;
     const f = frame(slot);
@@ -108,7 +110,7 @@ export class BodyContacts {
   }
 
   /** Over the dofs between the two bodies: what moves both alike moves neither against the other. */
-  #diagA(slot: Int, { first, second }: Pick<BodyContact, "first" | "second">): Scalar[] {
+  #diagA(slot: Int, { first, second }: Sides): Scalar[] {
     const [m, d, contacts] = [this.#m, this.#d, this.rows];
     const diagA = new DiagA(m, contacts.dim);
     const pos = contacts.slots.pos(slot);
@@ -129,7 +131,7 @@ export class BodyContacts {
   }
 
   /** J x of a contact from the motions of its bodies. */
-  times(motion: Field, { first, second }: Pick<BodyContact, "first" | "second">): Scalar[] {
+  times(motion: Field, { first, second }: Sides): Scalar[] {
     const of = (s: Side | undefined) => (s ? motion.spatial(s.body) : undefined);
     const [a, b] = [of(first), of(second)];
     return Array.from({ length: this.rows.dim }, (_, k) =>
@@ -171,8 +173,15 @@ export class BodyContacts {
   }
 }
 
+/** Sides with other values for their bodies and rows. */
+export function withValues({ first, second }: Sides, value: (x: Scalar) => Scalar): Sides {
+  const side = (of: Side | undefined): Side | undefined =>
+    of && { body: value(of.body), rows: of.rows.map((row) => row.map(value) as unknown as Spatial) };
+  return { first: side(first), second: side(second) };
+}
+
 /** wrench += Jᵀ f of a contact, times `sign`. */
-export function push(wrench: Field, at: BodyContact, force: readonly Scalar[], sign: 1 | -1): void {
+export function push(wrench: Field, at: Sides, force: readonly Scalar[], sign: 1 | -1): void {
   const addSide = (s: Side | undefined, own: 1 | -1) => {
     if (!s) return;
     const total = s.rows.reduce<Spatial>((sum, r, k) => add6(sum, scale6(r, force[k])), ZERO6);

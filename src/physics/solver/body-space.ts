@@ -29,7 +29,7 @@ import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
 import { FreeBodies, freeBodies } from "./free-bodies.ts";
-import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
+import { BodyContacts, push, withValues, type BodyContact, type Sides } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
@@ -311,8 +311,10 @@ export class BodySpace implements SolverSpace {
       };
       return coupledRow(row, own, search, pushedDofs!);
     });
-    const coupled = new CoupledContacts<BodyContact>(contacts.rows, {
+    const coupled = new CoupledContacts<Sides, BodyContact>(contacts.rows, {
+      hasRoom: m.form.hasRoom,
       contact: (slot) => this.contact(slot),
+      replace: withValues,
       jacVec: (at) => contacts.times(motion.search, at),
       addForce: (at, f) => push(pushed, at, f, 1),
       weight: (slot) => weights.contact(slot),

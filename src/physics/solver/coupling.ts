@@ -9,6 +9,7 @@ import {
   eq,
   ge,
   gt,
+  isNode,
   lt,
   max,
   mul,
@@ -66,25 +67,31 @@ interface Root {
 }
 
 /** What contacts read of bodies, and add to them. */
-interface ContactSide<At> {
+interface ContactSide<Sides, At extends Sides> {
+  /** Whether there is room to keep what a contact is: it is computed again in each pass otherwise. */
+  readonly hasRoom: boolean;
   contact(slot: Int): At;
-  jacVec(at: At): Scalar[];
-  addForce(at: At, f: readonly Scalar[]): void;
+  /** The sides with other values in place of their own. */
+  replace(at: Sides, value: (x: Scalar) => Scalar): Sides;
+  jacVec(at: Sides): Scalar[];
+  addForce(at: Sides, f: readonly Scalar[]): void;
   law(index: Int, slot: Int): ContactLaw;
   weight(slot: Int): Scalar;
   diagA(at: At): Scalar[];
 }
 
 /** The list of contacts that couple moving bodies, and the conjugate gradient's vectors over it. */
-export class CoupledContacts<At> {
+export class CoupledContacts<Sides, At extends Sides> {
   readonly #contacts: ContactRows;
-  readonly #side: ContactSide<At>;
+  readonly #side: ContactSide<Sides, At>;
   readonly #list: { readonly index: LocalArray; readonly slot: LocalArray };
   readonly #vectors: Readonly<Record<CgVector, readonly LocalArray[]>>;
   readonly #preconditioner: LocalArray;
+  /** What a contact is, and its factor, as the last `find` kept it; undefined without room. */
+  #kept: { readonly at: (k: Int) => Sides; readonly root: (k: Int) => Root } | undefined;
   readonly #count = variable("coupled", 0, "i32");
 
-  constructor(contacts: ContactRows, side: ContactSide<At>) {
+  constructor(contacts: ContactRows, side: ContactSide<Sides, At>) {
     const n = Math.max(1, contacts.slots.nconmax);
     this.#contacts = contacts;
     this.#side = side;
@@ -104,13 +111,34 @@ export class CoupledContacts<At> {
         when(isCoupled(slot), () => {
           list.index.set(count.get(), index);
           list.slot.set(count.get(), slot);
-          const { hessian } = side.law(index, slot);
-          const stiffness = sum(side.diagA(side.contact(slot)).map((a, k) => mul(a, hessian(k, k))));
+          const law = side.law(index, slot);
+          const at = side.contact(slot);
+          const stiffness = sum(side.diagA(at).map((a, k) => mul(a, law.hessian(k, k))));
+          if (side.hasRoom) this.#keep(count.get(), at, choleskyRows(law, this.#contacts.dim));
           this.#preconditioner.set(count.get(), div(1, add(1, stiffness)));
           count.set(add(count.get(), 1));
         });
       });
     });
+  }
+
+  #keep(k: Int, at: Sides, L: readonly (readonly Scalar[])[]): void {
+    const places = new Map<Scalar, LocalArray>();
+    const put = (x: Scalar): Scalar => {
+      if (isNode(x) && !places.has(x)) {
+        const place = array(`coupled_kept${places.size}`, this.#preconditioner.length, x.type);
+        place.set(k, x);
+        places.set(x, place);
+      }
+      return x;
+    };
+    this.#side.replace(at, put);
+    L.flat().forEach(put);
+    const read = (from: Int) => (x: Scalar) => places.get(x)?.get(from) ?? x;
+    this.#kept = {
+      at: (from) => this.#side.replace(at, read(from)),
+      root: (from) => rootOf(L.map((row) => row.map(read(from)))),
+    };
   }
 
   each(body: (coupling: Coupling) => void): void {
@@ -121,8 +149,9 @@ export class CoupledContacts<At> {
       (k) => {
         const slot = list.slot.get(k);
         // only passes that need the contact read it
-        let at: At | undefined;
-        const here = () => (at ??= side.contact(slot));
+        let at: Sides | undefined;
+        const kept = this.#kept;
+        const here = () => (at ??= kept ? kept.at(k) : side.contact(slot));
         body({
           get: (name) => vectors[name].map((a) => a.get(k)),
           set: (name, values) => values.forEach((x, c) => vectors[name][c].set(k, x)),
@@ -134,7 +163,7 @@ export class CoupledContacts<At> {
           get weight() {
             return side.weight(slot);
           },
-          root: () => cholesky(side.law(list.index.get(k), slot), dim),
+          root: () => kept?.root(k) ?? rootOf(choleskyRows(side.law(list.index.get(k), slot), dim)),
         });
       },
       { label: "coupled" },
@@ -142,8 +171,8 @@ export class CoupledContacts<At> {
   }
 }
 
-/** The Cholesky factor of a contact's Hessian. Directions in which its cost has no curvature have no pivot: their columns are zero. */
-function cholesky({ hessian }: ContactLaw, dim: number): Root {
+/** Rows of the Cholesky factor of a contact's Hessian. Directions in which its cost has no curvature have no pivot: their columns are zero. */
+function choleskyRows({ hessian }: ContactLaw, dim: number): Scalar[][] {
   const L: Scalar[][] = [];
   const part = current().exact ? PIVOT.exact : PIVOT.float32;
   for (let j = 0; j < dim; j++) {
@@ -154,6 +183,10 @@ function cholesky({ hessian }: ContactLaw, dim: number): Root {
     const inverse = select(gt(pivot, least), div(1, sqrt(max(pivot, least))), 0);
     for (let i = j; i < dim; i++) L[i][j] = mul(rest(i), inverse);
   }
+  return L;
+}
+
+function rootOf(L: readonly (readonly Scalar[])[]): Root {
   return {
     times: (x) => L.map((row, i) => dotn(row.slice(0, i + 1), x.slice(0, i + 1))),
     transposed: (x) =>

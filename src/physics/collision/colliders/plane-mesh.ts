@@ -8,10 +8,12 @@ import {
   cross,
   dot3,
   lengthSquared,
+  neg3,
   sub3,
   type Mat3,
   type Vec3,
 } from "../../../trace/vector.ts";
+import { startCell } from "../convex/starts.ts";
 import { CLIMB_ABOVE, type Hull } from "../convex/types.ts";
 import type { Candidate, Shape } from "./types.ts";
 
@@ -21,7 +23,7 @@ const transposed = (m: Mat3, v: Vec3): Vec3 => [0, 1, 2].map((k) => dot3(column(
 const int = (name: string, initial: Int): Variable => variable(name, initial, "i32");
 
 /** The lowest vertex along a direction: of all, or along the edges from one to the next where there are many. */
-function lowest({ tables, firstVertex, vertexCount }: Hull, up: Vec3): Int {
+function lowest({ tables, firstVertex, vertexCount, firstStart }: Hull, up: Vec3): Int {
   const best = int("lowest", firstVertex);
   const height = variable("lowest_height", dot3(tables.vertex(firstVertex), up));
   const take = (v: Int) => {
@@ -36,6 +38,7 @@ function lowest({ tables, firstVertex, vertexCount }: Hull, up: Vec3): Int {
   if (mostVertices <= CLIMB_ABOVE || !firstNeighbour || !neighbour) search();
   else
     when(le(vertexCount, CLIMB_ABOVE), search, () => {
+      if (tables.start && firstStart !== undefined) take(tables.start(add(firstStart, startCell(neg3(up)))));
       loop(
         vertexCount,
         () => {

@@ -24,6 +24,7 @@ import {
 } from "../../../trace/scalar.ts";
 import { dot3, lengthSquared, scale3, select3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
+import { startCell } from "./starts.ts";
 import { CLIMB_ABOVE, type ConvexShape, type Hull, type Prism } from "./types.ts";
 
 /** All types of convex geoms. */
@@ -153,6 +154,7 @@ export function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
     () => {
       at.set(core.last.get());
       best.set(dot3(tables.vertex(at.get()), d));
+      if (tables.start && hull.firstStart !== undefined) look(tables.start(add(hull.firstStart, startCell(d))));
       // to the best neighbour, until there is none
       loop(
         vertexCount,

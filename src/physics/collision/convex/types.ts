@@ -18,6 +18,8 @@ export interface HullTables {
   firstNeighbour?(i: Int): Int;
   /** Neighbours one after another, each a vertex; -1 follows the last of a vertex. */
   neighbour?(at: Int): Int;
+  /** A vertex to begin a climb at, by cell of the direction (`startCell`), from the hull's `firstStart` on. */
+  start?(at: Int): Int;
   /** Outward unit normal of polygon `i` in the geom's frame (mesh_polynormal). */
   polygonNormal?(i: Int): Vec3;
   /** Where the corners of polygon `i` begin, and how many there are. */
@@ -39,6 +41,8 @@ export interface Hull {
   readonly tables: HullTables;
   readonly firstVertex: Int;
   readonly vertexCount: Int;
+  /** Read if `tables.start` is there: where the hull's begin. */
+  readonly firstStart?: Int;
   /** Read if `tables.mostCorners` is not 0. */
   readonly firstPolygon: Int;
   readonly polygonCount: Int;
