@@ -7,6 +7,7 @@ import type { Hulls } from "./hulls.ts";
 import type { ModelOption } from "./options.ts";
 import type { ModelSource } from "./source.ts";
 import type { Surfaces } from "./surfaces.ts";
+import type { Taxels } from "./taxels.ts";
 import type { LeftOut } from "./visuals.ts";
 
 /** One number of an array of mjModel; `gravity` and `meaninertia` are numbers of its options and statistics, `speed_limit` of `speedLimits`. */
@@ -77,6 +78,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly hulls?: Hulls;
   /** What rays meet of meshes and height fields; undefined if no geom is one. */
   readonly surfaces?: Surfaces;
+  /** Points of tactile sensors; absent without any. */
+  readonly taxels?: Taxels;
   /** Numbers that are not the source's; see `withChanges`. */
   readonly changes?: readonly ModelChange[];
 }

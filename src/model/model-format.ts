@@ -17,6 +17,7 @@ import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fiel
 import { HULL_FLOATS, HULL_INTS, type Hulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
 import { surfaceKind } from "./surfaces.ts";
+import { taxelKind } from "./taxels.ts";
 import type { LeftOut } from "./visuals.ts";
 import type { ModelChange } from "./model-data.ts";
 import { MJ_OPTION_SCALARS, MJ_OPTION_VECTORS, type ModelOption } from "./options.ts";
@@ -189,6 +190,7 @@ export const modelKind: Kind<CompiledModel> = {
       speedLimits: optional(list(object<SpeedLimit>({ dof: integer(0, Math.max(0, sizes.nv - 1)), limit: anyNumber }))),
       hulls: optional(hullKind),
       surfaces: optional(surfaceKind),
+      taxels: optional(taxelKind),
       changes: optional(
         list(object<ModelChange>({ field: text(64), index: integer(0, MOST), value: anyNumber, derived: boolean })),
       ),

@@ -1,5 +1,5 @@
 // which geoms rays see (ray_eliminate of mj_ray), known from the model alone
-import { mjtGeom, mjtObj, mjtSensor } from "./enums.ts";
+import { mjtGeom } from "./enums.ts";
 import type { Model } from "./model.ts";
 
 /** The groups of geoms that MuJoCo has (mjNGROUP). */
@@ -45,11 +45,3 @@ export const unmetKinds = (model: Model, filter?: RayFilter): number[] => [
       .filter((type) => !MET.has(type)),
   ),
 ];
-
-/** Whether a sensor is a rangefinder with a ray for each pixel of a camera. */
-export const isImage = (model: Model, sensor: number): boolean =>
-  model.sensor_type[sensor] === mjtSensor.RANGEFINDER && model.sensor_objtype[sensor] === mjtObj.CAMERA;
-
-/** Whether any sensor of the model is one. */
-export const hasImages = (model: Model): boolean =>
-  Array.from({ length: model.nsensor }, (_, i) => i).some((i) => isImage(model, i));

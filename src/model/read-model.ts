@@ -7,6 +7,7 @@ import { copyArray, getMuJoCo, readBools, type MainModule, type MjModel } from "
 import { readOption } from "./options.ts";
 import { compileSource, type Compiled, type ModelSource } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
+import { readTaxels } from "./taxels.ts";
 import type { LeftOut } from "./visuals.ts";
 
 /** The zero-terminated text at an offset. */
@@ -56,6 +57,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
 
   const hulls = readHulls(model);
   const surfaces = readSurfaces(model);
+  const taxels = readTaxels(model);
   return {
     ...(sizes as Sizes),
     ...(arrays as unknown as ModelArrays),
@@ -68,6 +70,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     warnings,
     ...(hulls ? { hulls } : {}),
     ...(surfaces ? { surfaces } : {}),
+    ...(taxels ? { taxels } : {}),
     ...(leftOut ? { leftOut } : {}),
   };
 }

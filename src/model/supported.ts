@@ -14,9 +14,11 @@ import {
   mjtSensor,
   mjtTrn,
 } from "./enums.ts";
+import { isImage, isLong, LONG_MOST } from "./long-sensors.ts";
 import { describe, type Model } from "./model.ts";
 import { distancePairs, geomPairs, hasFormula, isMeasured } from "./pairs.ts";
 import { unmetKinds } from "./rays.ts";
+import { touchable } from "./touched.ts";
 
 /** Something MuJoCo can do that we do not: its name, and the elements of the model that use it. */
 export interface UnsupportedFeature {
@@ -78,11 +80,9 @@ const SENSORS: ReadonlySet<number> = new Set([
   mjtSensor.GEOMFROMTO,
   mjtSensor.E_KINETIC,
   mjtSensor.CAMPROJECTION,
+  mjtSensor.TACTILE,
   mjtSensor.USER,
 ]);
-
-// numbers of an image: a world holds them beside all that it computes with
-const IMAGE_MOST = 16384;
 
 // frames that sensors can be attached to, or be relative to
 const SENSOR_FRAMES: ReadonlySet<number> = new Set([
@@ -212,17 +212,37 @@ function unmeasured(model: Model, sensor: number): Set<string> {
   return new Set(kinds.map((types) => types.map((t) => lower(mjtGeom, t)).join("-")));
 }
 
-/** What rays do not meet, and images that are too long. */
+/** What rays do not meet. */
 function rangefinder(model: Model, sensor: number, found: Findings): void {
   const name = describe(model, "sensor", sensor);
+  for (const type of unmetKinds(model)) found.add(`sensor rangefinder that sees a ${lower(mjtGeom, type)}`, name);
+}
+
+/** Sensors of too many numbers. */
+function tooLong(model: Model, sensor: number, found: Findings): void {
   const numbers = model.sensor_dim[sensor];
-  if (numbers > IMAGE_MOST) {
+  if (numbers <= LONG_MOST) return;
+  const kind = lower(mjtSensor, model.sensor_type[sensor]);
+  const remedy = isImage(model, sensor) ? "lower its resolution or leave out data" : "give it a mesh of fewer vertices";
+  found.add(
+    `sensor ${kind} of more than ${LONG_MOST} numbers`,
+    `${describe(model, "sensor", sensor)} of ${numbers}: ${remedy}`,
+  );
+}
+
+/** What a tactile sensor may touch without knowing how deep. */
+function tactile(model: Model, sensor: number, found: Findings): void {
+  const weld = model.body_weldid[model.geom_bodyid[model.sensor_refid[sensor]]];
+  const octrees = new Set(model.taxels?.octrees);
+  for (const g of touchable(model, weld)) {
+    const isField = model.geom_type[g] === HFIELD;
+    if (!isField && !(model.geom_type[g] === MESH && octrees.has(model.geom_dataid[g]))) continue;
+    const what = isField ? "a height field" : "a mesh with an octree";
     found.add(
-      `sensor rangefinder of more than ${IMAGE_MOST} numbers`,
-      `${name} of ${numbers}: lower its resolution or leave out data`,
+      `sensor tactile that may touch ${what}`,
+      `${describe(model, "sensor", sensor)} at ${describe(model, "geom", g)}`,
     );
   }
-  for (const type of unmetKinds(model)) found.add(`sensor rangefinder that sees a ${lower(mjtGeom, type)}`, name);
 }
 
 const sensors: Check = (model, found) => {
@@ -233,6 +253,8 @@ const sensors: Check = (model, found) => {
       found.add(`sensor ${lower(mjtSensor, type)}`, name);
       continue;
     }
+    if (isLong(model, s)) tooLong(model, s, found);
+    if (type === mjtSensor.TACTILE) tactile(model, s, found);
     if (type === mjtSensor.RANGEFINDER) rangefinder(model, s, found);
     const isFrame = type >= mjtSensor.FRAMEPOS && type <= mjtSensor.FRAMEANGACC;
     const frames = [model.sensor_objtype[s], ...(model.sensor_refid[s] >= 0 ? [model.sensor_reftype[s]] : [])];

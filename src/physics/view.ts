@@ -7,7 +7,7 @@ import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
 import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
-import { hasImages } from "../model/rays.ts";
+import { hasLongSensors } from "../model/long-sensors.ts";
 import { formOf, hasLoops, type KernelForm } from "./form.ts";
 import { assertDeclared } from "./stages.ts";
 
@@ -270,11 +270,11 @@ export function worldData(model: Model, zero: readonly FieldName[] = [], capacit
       if (!field) {
         const shape = fieldShape(model, name as FieldName, capacities);
         const size = shape.reduce((n, d) => n * d, 1);
-        // places of contacts and rows are known at run time only; long histories and images move in loops
+        // places of contacts and rows are known at run time only; long histories and sensors move in loops
         const indexed =
           fieldRow(name as FieldName).shape.some((dim) => typeof dim === "string" && dim in capacities) ||
           (name === "history" && size > LONG_HISTORY) ||
-          (name === "sensordata" && hasImages(model));
+          (name === "sensordata" && hasLongSensors(model));
         field = new DataField(name, size, shape.length > 1 ? shape.at(-1) : 1, indexed || undefined);
         fields.set(name, field);
       }

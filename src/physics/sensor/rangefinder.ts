@@ -4,32 +4,17 @@ import { add, ge, mul, neg, select, type Int, type Scalar } from "../../trace/sc
 import { addScaled3, column, mulMatVec, normalize3, select3, ZERO3, type Vec3 } from "../../trace/vector.ts";
 import { mjtProjection, mjtRayDataField, mjtSensor } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { isImage } from "../../model/rays.ts";
+import { isImage } from "../../model/long-sensors.ts";
 import { indexedFrames, isManyRays, RayCaster } from "../ray/cast.ts";
 import type { ModelView, WorldData } from "../view.ts";
 
 /** Readings of rangefinders by sensor, without cutoff. */
 export type Ranges = ReadonlyMap<number, readonly Scalar[]>;
 
-/**
- * Casts the rays of those sensors that are rangefinders. Reads geom_xpos, geom_xmat, site_xpos, site_xmat, cam_xpos,
- * cam_xmat.
- */
+/** Casts the rays of those sensors that are rangefinders at sites. Reads geom_xpos, geom_xmat, site_xpos, site_xmat. */
 export function rangefinders(m: ModelView, d: WorldData, sensors: readonly number[]): Ranges {
   const { model } = m;
-  const images = sensors.filter((i) => isImage(model, i));
-  const pixels = new Map(images.map((i) => [i, array("range_image", model.sensor_dim[i])]));
-  castImages(m, d, images, (i, k, x) => pixels.get(i)!.set(k, x));
-  const read = images.map((i) => {
-    const image = pixels.get(i)!;
-    return [i, Array.from({ length: image.length }, (_, k) => image.get(k))] as const;
-  });
-  const ofSites = sensors.filter((i) => model.sensor_type[i] === mjtSensor.RANGEFINDER && !isImage(model, i));
-  return new Map([...read, ...siteRanges(m, d, ofSites)]);
-}
-
-function siteRanges(m: ModelView, d: WorldData, own: readonly number[]): Ranges {
-  const { model } = m;
+  const own = sensors.filter((i) => model.sensor_type[i] === mjtSensor.RANGEFINDER && !isImage(model, i));
   if (own.length === 0) return new Map();
   const caster = new RayCaster(m, d);
   const siteAt = table(

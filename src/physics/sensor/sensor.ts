@@ -1,5 +1,5 @@
 // sensors, each by the stage of the pipeline that it reads (mj_sensorPos, mj_sensorVel, mj_sensorAcc)
-import { add, clamp, min, mul, select, sub, type Scalar } from "../../trace/scalar.ts";
+import { add, clamp, min, mul, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { forceAt, rotational, translational } from "../../trace/spatial.ts";
 import {
   column,
@@ -15,9 +15,9 @@ import {
 } from "../../trace/vector.ts";
 import { remembersEnergy } from "../../model/energy.ts";
 import { historyBuffers } from "../../model/history.ts";
-import { isImage } from "../../model/rays.ts";
+import { isImage, isLong } from "../../model/long-sensors.ts";
 import { historyOf, isDue, readHistory } from "../history.ts";
-import { each } from "../../trace/control.ts";
+import { array, each } from "../../trace/control.ts";
 import { mjtConstraint, mjtDataType, mjtDisableBit, mjtObj, mjtSensor, mjtTrn } from "../../model/enums.ts";
 import type { ConstraintForces } from "../constraint/constraint-forces.ts";
 import { listRows } from "../constraint/rows.ts";
@@ -31,6 +31,7 @@ import { kineticEnergy, potentialEnergy, rememberedEnergy } from "./energy.ts";
 import { insideSite } from "./inside.ts";
 import { castImages, rangefinders } from "./rangefinder.ts";
 import { subtreeVelocity } from "./subtree.ts";
+import { tactile } from "./tactile.ts";
 import { touch } from "./touch.ts";
 
 const S = mjtSensor;
@@ -50,16 +51,15 @@ export function sensor(m: ModelView, d: WorldData, input: ConstraintForces): voi
   const set = (i: number, values: readonly Scalar[]) =>
     values.forEach((x, k) => d.sensordata.set(m.model.sensor_adr[i] + k, x));
   const past = (i: number) => historyOf(m, "sensor", i);
-  // what is read now and at once: in loops, since images are long
-  const images = all.filter((i) => isImage(m.model, i) && !past(i));
-  castImages(m, d, images, (i, k, x) => d.sensordata.set(add(m.model.sensor_adr[i], k), cutter(m, i)(x)));
+  const long = all.filter((i) => isLong(m.model, i) && !past(i));
+  longSensors(m, d, input, long, (i, k, x) => d.sensordata.set(add(m.model.sensor_adr[i], k), cutter(m, i)(x)));
   const delayed = all.filter((i) => (past(i)?.delay ?? 0) > 0);
   for (const i of delayed) set(i, readHistory(m, d, past(i)!));
   for (const [i, values] of readings(
     m,
     d,
     input,
-    all.filter((s) => !delayed.includes(s) && !images.includes(s)),
+    all.filter((s) => !delayed.includes(s) && !long.includes(s)),
   )) {
     const buffer = past(i);
     // between ticks the last sample stays
@@ -73,6 +73,19 @@ export function sensor(m: ModelView, d: WorldData, input: ConstraintForces): voi
   }
 }
 
+/** Writes what sensors of many numbers measure, in loops. */
+function longSensors(
+  m: ModelView,
+  d: WorldData,
+  { contacts }: ConstraintForces,
+  sensors: readonly number[],
+  write: (sensor: number, place: Int, value: Scalar) => void,
+): void {
+  const images = sensors.filter((i) => isImage(m.model, i));
+  castImages(m, d, images, write);
+  for (const i of sensors) if (!images.includes(i)) tactile(m, d, contacts, i, (k, x) => write(i, k, x));
+}
+
 /** What chosen sensors measure now, by sensor. */
 function readings(
   m: ModelView,
@@ -84,7 +97,15 @@ function readings(
   if (types.some((t) => POST.has(t))) rnePost(m, d, input);
   if (types.some((t) => SUBTREE.has(t))) subtreeVelocity(m, d);
   const ranges = rangefinders(m, d, sensors);
-  return new Map(sensors.map((i) => [i, (ranges.get(i) ?? reading(m, d, input, i)).map(cutter(m, i))]));
+  // of many numbers, but with a history: one by one
+  const own = sensors.filter((i) => isLong(m.model, i));
+  const kept = new Map(own.map((i) => [i, array("sensor_numbers", m.model.sensor_dim[i])]));
+  longSensors(m, d, input, own, (i, k, x) => kept.get(i)!.set(k, x));
+  const longOf = (i: number) => {
+    const numbers = kept.get(i);
+    return numbers && Array.from({ length: numbers.length }, (_, k) => numbers.get(k));
+  };
+  return new Map(sensors.map((i) => [i, (ranges.get(i) ?? longOf(i) ?? reading(m, d, input, i)).map(cutter(m, i))]));
 }
 
 /** Readings between their evaluation and the end of the step, by sensor. */

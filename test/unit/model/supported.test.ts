@@ -29,6 +29,15 @@ const REFUSED: readonly [string, string, string][] = [
     `actuator "m"`,
   ],
   [
+    "sensor tactile that may touch a height field",
+    wrap({
+      option: `<asset><mesh name="m" builtin="sphere" params="0"/><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>`,
+      world: `<geom name="w" type="hfield" hfield="h"/>`,
+      rest: `<sensor><tactile name="x" geom="g" mesh="m"/></sensor>`,
+    }),
+    `sensor "x" at geom "w"`,
+  ],
+  [
     "sensor rangefinder of more than 16384 numbers",
     wrap({
       world: `<camera name="c" resolution="128 129"/>`,
