@@ -2,26 +2,43 @@
 
 import { corralVersion } from "../core/version.ts";
 import { defaultThreads } from "../core/host.ts";
-import { shareDevice } from "../gpu/index.ts";
+import { AdapterUnavailableError } from "../core/errors.ts";
+import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { reexecuteUpdate } from "../rl/ppo/reexecute.ts";
 import { reexecuteBatch } from "../rl/sac/reexecute.ts";
 import { kernelsHash, readUpdateBundle } from "../runs/update-bundle.ts";
-import { EXIT, print, printJson } from "./io.ts";
+import { EXIT, print, printJson, UsageError } from "./io.ts";
 import { table } from "./table.ts";
+import type { deviceOf } from "./target.ts";
 import type { BadQuantity } from "../rl/device/not-finite.ts";
 
+type Where = ReturnType<typeof deviceOf>;
+
+/** The adapter that an update is executed on: none if it was recorded without one or is to be, or if there is none. */
+async function leaseFor(recorded: string, { device = "auto", adapter }: Where): Promise<DeviceLease | undefined> {
+  if (device === "cpu" || device === "cpu-f64")
+    throw new UsageError(
+      `--device is '${device}', and the bundle is of an update, which the learner's kernels make: pass gpu or wasm.`,
+    );
+  const isAuto = device === "auto" && adapter === undefined;
+  if (device === "wasm" || (isAuto && recorded.startsWith("wasm"))) return undefined;
+  return shareDevice(adapter).catch((error: unknown) => {
+    if (isAuto && error instanceof AdapterUnavailableError) return undefined;
+    throw error;
+  });
+}
+
 /** Executes it again and says what became not finite first. Returns the exit code. */
-export async function replayUpdate(path: string, adapter: string | undefined, json: boolean): Promise<number> {
+export async function replayUpdate(path: string, where: Where, json: boolean): Promise<number> {
   const { about, evidence } = readUpdateBundle(path);
-  // what was recorded without an adapter is executed without one
-  const lease = about.device.startsWith("wasm") && adapter === undefined ? undefined : await shareDevice(adapter);
-  const device = lease?.gpu ?? { threads: defaultThreads() };
+  const lease = await leaseFor(about.device, where);
+  const device = lease?.gpu ?? { threads: where.threads ?? defaultThreads() };
   try {
     const replay =
       "half" in evidence ? await reexecuteBatch(device, evidence) : await reexecuteUpdate(device, evidence);
     const differences = [
       // threads change no bit
-      ["driver", about.device, lease ? replay.device : about.device],
+      ["driver", about.device, lease || !about.device.startsWith("wasm") ? replay.device : about.device],
       ["corral", about.corral, corralVersion()],
       ["kernels", about.kernels, kernelsHash()],
     ].filter(([, recorded, here]) => recorded !== here);

@@ -36,7 +36,8 @@ finite first, in which world and step, or in which parameter.
   --world ID        the world to look at, by id; default: the first that failed
   --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the recording, else auto
   --device NAME     gpu, wasm, cpu (both float32) or cpu-f64; default: where it was recorded. What an adapter recorded is
-                    executed on wasm beside it, and alone where there is no adapter
+                    executed on wasm beside it, and alone where there is no adapter; of an update: gpu or wasm
+  --threads N       threads of wasm (1; of an update as many as cores)
   --recorded-kernel run the kernel of the bundle as it is where this version emits another of its program: the bits of the
                     version that wrote it. Only for a bundle whose writer you trust
   --seconds N       give up after so many [600]: a bundle may hold a loop without end
@@ -52,6 +53,7 @@ export async function run(args: string[]): Promise<number> {
   const options = {
     adapter: { type: "string" },
     device: { type: "string" },
+    threads: { type: "string" },
     bisect: { type: "boolean" },
     against: { type: "string" },
     minimise: { type: "boolean" },
@@ -65,20 +67,20 @@ export async function run(args: string[]): Promise<number> {
   if (values.against !== undefined && values.against !== "mujoco")
     throw new UsageError(`--against is '${values.against}': pass mujoco.`);
   const world = values.world === undefined ? undefined : integerOption("world", values.world, 0, 0);
+  const chosen = deviceOf(values);
   if (isUpdateBundle(path)) {
-    const given = Object.keys(values).filter((name) => name !== "adapter" && name !== "json");
-    if (given.length === 0) return replayUpdate(path, values.adapter, values.json ?? false);
+    const given = Object.keys(values).filter((name) => !["adapter", "device", "threads", "json"].includes(name));
+    if (given.length === 0) return replayUpdate(path, chosen, values.json ?? false);
     throw new UsageError(`${path} is of an update, not of worlds: leave out --${given.join(", --")}.`);
   }
   const bundle = readBundle(path);
   trippedWorld(bundle, world);
 
-  const { device } = deviceOf(values);
+  const { device } = chosen;
   const where = {
-    ...(values.adapter === undefined ? {} : { adapter: values.adapter }),
+    ...chosen,
     ...(values.seconds === undefined ? {} : { seconds: integerOption("seconds", values.seconds, 1) }),
     recordedKernel: values["recorded-kernel"] ?? false,
-    ...(device === undefined ? {} : { device }),
   };
   const looks = values.bisect || values.against !== undefined || values.minimise;
   const { report, scene } = looks

@@ -1,7 +1,7 @@
 // `corral tune`: measures which form of a model's kernels is fastest here, and keeps the choice
 import { formatCount } from "../core/units.ts";
 import { formName, tune } from "../sizing/tune.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, secondsOption } from "./io.ts";
+import { EXIT, integerOption, parse, print, printJson, progress, secondsOption, UsageError } from "./io.ts";
 import { rate, table } from "./table.ts";
 import { deviceOf, MODEL_OPTIONS, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
@@ -13,10 +13,11 @@ Usage: corral tune ENV_OR_MODEL [--envs N] [--json]
 Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on this adapter, private
 arrays merged and separate, on a GPU kernels whole and in pieces, with fewer of their values alive at once and with all, and
 then sizes of workgroups, 32 to 512 worlds on a GPU and 8 to 128 on a software driver, each by turns with the best so far.
-Keeps the choice in the cache folder, by the model's files and options, the driver and corral's version. makeVec takes it with tuned: true, and corral bench with --set tuned=true; without, the model and what the
-adapter says of itself decide, so that results have the same bits on every run. What was chosen so far stays unless another
-is at least 10 % faster. On a GPU it counts contacts under random actions too, and says what nconmax would cover them and
-how much faster that is: it is not kept, since a world that needs more then ends its episode with CONTACT_OVERFLOW.
+Keeps the choice in the cache folder, by the model's files and options, the driver and corral's version. makeVec takes it
+with tuned: true, and corral bench with --set tuned=true; without, the model and what the adapter says of itself decide, so
+that results have the same bits on every run. What was chosen so far stays unless another is at least 10 % faster. On a GPU
+it counts contacts under random actions too, and says what nconmax would cover them and how much faster that is: it is not
+kept, since a world that needs more then ends its episode with CONTACT_OVERFLOW.
 
   --envs N          worlds (1024)
   --seconds S       seconds of each measurement (0.5)
@@ -31,14 +32,18 @@ Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device o
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const { adapter, device, set } = MODEL_OPTIONS;
+  const { adapter, device, threads, set } = MODEL_OPTIONS;
   const text = { type: "string" } as const;
   const { values, positionals } = parse(
     args,
-    { adapter, device, set, envs: text, seconds: text, repetitions: text },
+    { adapter, device, threads, set, envs: text, seconds: text, repetitions: text },
     1,
   );
   const target = onlyArgument(positionals, "the environment or model");
+  if (values.threads !== undefined)
+    throw new UsageError(
+      "--threads is of wasm, where there is nothing to tune: the model alone decides the form of its kernels. Leave it out.",
+    );
   const where = deviceOf(values);
   const numEnvs = integerOption("envs", values.envs, 1024);
   const found = await tune(await taskOfTarget(target), {

@@ -37,6 +37,8 @@ export interface ReexecuteOptions {
    * same driver if there is one; on wasm if there is no adapter at all.
    */
   readonly device?: DeviceName;
+  /** Threads of wasm, of which no bit depends, beside the one that watches the clock. Default 1: bundles hold few worlds. */
+  readonly threads?: number;
   /**
    * Run the kernel of the bundle as it is, also where this corral emits another of its program: the bits of another
    * version, of a bundle whose writer is trusted. Default: only if it is word for word what is emitted here.
@@ -53,9 +55,6 @@ const STEPS_PER_SYNC = 16;
 const MOST_DISPATCHES = 2 ** 16;
 
 const NO_WORDS = new Uint32Array();
-/** The promise of one that runs while this thread watches the clock. */
-const THREADS = 1;
-
 /** A step that a device never ends. */
 const DEVICE_STUCK = "replay-stuck";
 
@@ -163,7 +162,7 @@ export class Reexecution implements AsyncDisposable {
     const device = deviceFor(bundle, options);
     const kernel = kernelOf(bundle, options);
     const planned = plannedOf(bundle, kernel);
-    const inWasm = () => new WasmBatch(planned, mapWasm(planned, THREADS, true));
+    const inWasm = () => new WasmBatch(planned, mapWasm(planned, options.threads ?? 1, true));
     if (device === "wasm") return new Reexecution(bundle, inWasm(), deadline, () => {});
     if (device !== "gpu") {
       const precision = device === "cpu-f64" ? "f64" : "f32";

@@ -117,8 +117,8 @@ export async function* besideMuJoCo(scene: CrashScene, grace = 0): AsyncGenerato
 
 function physicsText(report: CrashFindings, mujoco: NonNullable<SecondOpinion["mujoco"]>): string {
   const later = mujoco.step - report.step;
-  const when =
-    later === 0 ? "in the same control step" : `${Math.abs(later)} control steps ${later > 0 ? "later" : "earlier"}`;
+  const apart = Math.abs(later) === 1 ? "one control step" : `${Math.abs(later)} control steps`;
+  const when = later === 0 ? "in the same control step" : `${apart} ${later > 0 ? "later" : "earlier"}`;
   return `MuJoCo blows up too: the physics. In float64 ${mujoco.field} diverges in control step ${mujoco.step}, physics step ${mujoco.physicsStep}: ${when}.`;
 }
 

@@ -69,11 +69,8 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
     sameWorld(first, single, worlds - 1),
     `world ${worlds - 1} of ${worlds} alone`,
   );
-  const other = await runOf(env, seed + 1, 1);
-  const differ = !same(
-    { ...first, observations: first.observations.slice(0, 1) },
-    { ...other, observations: other.observations.slice(0, 1) },
-  );
+  const other = await runOf(env, seed + 1, 0);
+  const differ = String(first.starts) !== String(other.starts);
   say(
     "another seed starts otherwise",
     differ || "note",

@@ -44,6 +44,10 @@ test("a run that diverges ends with a bundle, which is executed again to the sam
   expect(replayed.stdout).toMatch(/first not finite: .* of .* = /);
   expect(replayed.code).toBe(0);
   expect((await corralInside(["replay", path, "--bisect"])).stderr).toContain("is of an update, not of worlds");
+  // and without an adapter, whose bits may be others
+  const inWasm = await corralInside(["replay", path, "--device", "wasm", "--threads", "2"]);
+  expect(inWasm.stdout).toMatch(/first not finite: .* of .* = /);
+  expect((await corralInside(["replay", path, "--device", "cpu"])).stderr).toContain("pass gpu or wasm");
 });
 
 test.each(["ppo", "sac"])("%s: a step of Adam beyond float32 is stopped, named and executed again", async (algo) => {

@@ -158,6 +158,7 @@ describe("corral tune", () => {
   test.each([
     [["tune"], "is missing"],
     [["tune", "CartPole", "--envs", "0"], "--envs is '0'"],
+    [["tune", "CartPole", "--threads", "2"], "--threads is of wasm, where there is nothing to tune"],
   ])("%j is bad usage", async (args, text) => {
     const { code, stderr } = await corral(args);
     expect(code).toBe(2);

@@ -82,6 +82,15 @@ test("in another precision it says what differs, and how far it is", async () =>
   expect(stdout).toMatch(/^drift at the end/m);
 });
 
+test("in threads of wasm the bits are those of one", async () => {
+  const hashes = [];
+  for (const threads of ["1", "3"]) {
+    const args = ["replay", bundles.get("stiff spring")!, "--device", "wasm", "--threads", threads, "--json"];
+    hashes.push((JSON.parse((await corralInside(args)).stdout) as { replay: ReplayReport }).replay.hash);
+  }
+  expect(hashes[1]).toBe(hashes[0]);
+});
+
 /** Runs a reproduction, which must fail. Returns its text. */
 async function failsAgain(folder: string): Promise<string> {
   const file = join(folder, "reproduction.mts");

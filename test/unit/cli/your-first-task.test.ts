@@ -80,6 +80,8 @@ describe("corral new-task and check-env", () => {
     expect(bad.code).toBe(2);
     writeFileSync(join(folder, "odd2.mts"), task.replace(/bad: .*? \},/, "},").replace('"odd"', '"my/odd.xml"'));
     const failed = await corral("check-env", "./odd2.mts");
+    // nothing of its start is drawn
+    expect(failed.stdout).toContain("note  another seed starts otherwise");
     expect(failed.stdout).toMatch(
       /^my\/odd\.xml:\n {2}ok {4}builds[^]*FAIL {2}rewards are finite[^]*\nChecks failed on cpu \(JavaScript f32\)\.\n$/,
     );
