@@ -68,6 +68,8 @@ export const SHOWN: Shown = {
 const SPACING = 2.4;
 /** Squares of a checker, in the same radii. */
 const SQUARE = 0.5;
+/** Cosine of the tilt from which on a plane is no floor. */
+const LEVEL = 1 - 1e-6;
 /** Worlds from which on the device places their parts. */
 const CROWD = 16;
 /** Opacity of what is made transparent. */
@@ -117,8 +119,8 @@ export interface Marks {
 }
 
 /**
- * Puts all that is shown of some worlds into a list. What no joint moves is drawn in each world; planes in the first
- * alone, since they lie on each other.
+ * Puts all that is shown of some worlds into a list. What no joint moves is drawn in each world; planes once,
+ * since they lie on each other.
  */
 export function showWorlds(
   list: DrawList,
@@ -175,7 +177,11 @@ export function showWorlds(
       const skin = skinOf(part, shown);
       const look = part.checker && skin.texture < 0 ? { checker: SQUARE * radius, skin } : { skin };
       if (look.checker !== undefined && rgba.every((x, k) => x === USUAL[k])) rgba = FLOOR;
-      list.add(part.shape, put(body, part.pos), multiply(frames[body], part.mat), part.size, rgba, look);
+      const mat = multiply(frames[body], part.mat);
+      const { at, size } = part.checker
+        ? underAll(part, mat, put(body, part.pos), offsets)
+        : { at: put(body, part.pos), size: part.size };
+      list.add(part.shape, at, mat, size, rgba, look);
     }
     if (shown.frames) for (let b = 0; b < nbody; b++) addFrame(list, positions[b], frames[b], scale);
     for (let b = 1; b < nbody; b++) {
@@ -201,6 +207,14 @@ export function showWorlds(
   }
   if (shown.tendons) addTendons(list, scene, poses, offsets, scale);
   addContacts(list, poses, offsets, shown, scale);
+}
+
+/** A level plane as large as those of all worlds of a grid together; any other plane as it is in the first. */
+function underAll({ size }: Part, mat: Matrix, at: readonly number[], offsets: readonly number[][]) {
+  const [dx, dy] = offsets[0];
+  if (Math.abs(mat[8]) < LEVEL || (dx === 0 && dy === 0)) return { at, size };
+  const more = (axis: number) => Math.abs(mat[axis] * dx) + Math.abs(mat[3 + axis] * dy);
+  return { at: [at[0] - dx, at[1] - dy, at[2]], size: [size[0] + more(0), size[1] + more(1), size[2], size[3]] };
 }
 
 /** The worlds that the device places: all but one that is chosen, and any that is not finite. */

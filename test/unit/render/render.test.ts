@@ -7,10 +7,11 @@ import { createOracle } from "../../../src/model/oracle.ts";
 import { freeView, pixelOf, projectionOf } from "../../../src/render/camera.ts";
 import { Gif } from "../../../src/render/gif.ts";
 import { png, type Picture } from "../../../src/render/png.ts";
-import { DrawList } from "../../../src/render/draw-list.ts";
+import { DrawList, INSTANCE_FLOATS } from "../../../src/render/draw-list.ts";
 import { Stage, type WorldPose } from "../../../src/render/poses.ts";
 import { isShown, offsetOf, SHOWN, showWorlds, type Marks, type Shown } from "../../../src/render/show.ts";
 import { Renderer } from "../../../src/render/renderer.ts";
+import { SHAPE } from "../../../src/render/scene.ts";
 import { contactsOf } from "../../../src/view/contacts.ts";
 import { pictureBounds } from "../../support/tolerances.ts";
 
@@ -121,6 +122,30 @@ describe("pictures", () => {
     using many = await Stage.create(model);
     const four = await drawn(many, [pose, pose, pose, pose], -1);
     expect(four.rgba).not.toEqual(first.rgba);
+  });
+
+  test("stand on the floors of all worlds, wherever they are in the grid", async () => {
+    const model = await loadModel(MODEL, { visuals: true });
+    using stage = await Stage.create(model);
+    const floorOf = (worlds: number) => {
+      const list = new DrawList();
+      showWorlds(
+        list,
+        stage.scene,
+        stage.poses(Array.from({ length: worlds }, () => ({ qpos: model.qpos0 }))),
+        stage.radius,
+      );
+      const { draws, instances } = list.pack();
+      const { first } = draws.find(({ shape }) => shape === SHAPE.plane)!;
+      const row = [...instances.subarray(first * INSTANCE_FLOATS, (first + 1) * INSTANCE_FLOATS)];
+      return [row[3], row[7], row[12], row[13]];
+    };
+    expect(floorOf(1)).toEqual([0, 0, 3, 3]);
+    for (const worlds of [6, 25]) {
+      const [x, y] = offsetOf(0, worlds, stage.radius);
+      const wanted = [0, 0, 3 - x, 3 - y];
+      floorOf(worlds).forEach((found, i) => expect(found).toBeCloseTo(wanted[i], 4));
+    }
   });
 
   test("of a crowd, which the device places, are those of the list, in less detail where it is small", async () => {
