@@ -10,6 +10,7 @@ import { readPolicy } from "../src/export/read-policy.ts";
 import { isZip } from "../src/model/archive.ts";
 import { loadModel } from "../src/model/model.ts";
 import { Stage } from "../src/render/poses.ts";
+import { loadShaders } from "../src/core/shader-text.ts";
 import { sceneShader } from "../src/render/renderer.ts";
 import { LiveSubject } from "../src/view/live.ts";
 import { jsonOf } from "../src/view/messages.ts";
@@ -109,6 +110,7 @@ async function open(opening: Opening): Promise<void> {
     done.catch((error: unknown) => answer({ said: textOf(error) }));
   });
   port.start();
+  await loadShaders();
   answer({ facts: jsonOf(session.facts), shader: sceneShader() });
 }
 

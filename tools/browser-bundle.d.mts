@@ -9,3 +9,6 @@ export function buildBrowser(options?: {
 
 /** Where MuJoCo's program lies. */
 export function mujocoWasm(): string;
+
+/** Names of the files that a page loads before anything runs that imports `entry`. */
+export function atStart(metafile: Metafile, entry?: string): readonly string[];

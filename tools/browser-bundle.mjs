@@ -5,7 +5,7 @@
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, posix, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -17,41 +17,58 @@ const SHADERS = /^(rl|render|lib)\/.*\.(wgsl|wesl)$/;
 const read = (...path) => readFileSync(join(root, ...path), "utf8");
 const versionOf = (...path) => JSON.parse(read(...path, "package.json")).version;
 
-function shaders() {
-  const listed = readdirSync(join(root, "shaders"), { recursive: true });
-  const files = listed.map((file) => file.replaceAll("\\", "/")).filter((file) => SHADERS.test(file));
-  // the same bundle whatever order the file system has
-  files.sort((a, b) => (a < b ? -1 : 1));
-  return Object.fromEntries(files.map((file) => [file, read("shaders", file)]));
+/** Files of a folder by their paths there, in the same order whatever the file system has. */
+function filesOf(folder, pattern) {
+  const listed = readdirSync(join(root, folder), { recursive: true }).map((file) => file.replaceAll("\\", "/"));
+  return listed.filter((file) => pattern.test(file)).toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-/** What `corral:built` is; src/core/built.d.ts has its types. */
-const built = () => `export const VERSION = ${JSON.stringify(versionOf("."))};
+/** WGSL without what only readers need. */
+const bareWgsl = (text) =>
+  text
+    .replace(/\/\/.*$/gm, "")
+    .replace(/^\s+|\s+$/gm, "")
+    .replace(/ ?([{}(),;:=]) ?/g, "$1");
+
+/** MJCF of `envs` without what only readers need, with what it includes. */
+function bareXml(file) {
+  const text = read("envs", file)
+    .replace(/<!--[^]*?-->/g, "")
+    .replace(/>\s+</g, "><")
+    .trim();
+  return text.replace(/<include file="([^"]+)"\s*\/>/g, (_, name) =>
+    bareXml(posix.join(posix.dirname(file), name)).replace(/^<mujoco[^>]*>|<\/mujoco>$/g, ""),
+  );
+}
+
+/** Modules that only the build knows, by name; src/core/built.d.ts has their types. What is seldom needed is imported when it is. */
+function built(name) {
+  if (name === "shaders")
+    return `export default ${JSON.stringify(Object.fromEntries(filesOf("shaders", SHADERS).map((file) => [file, bareWgsl(read("shaders", file))])))};`;
+  if (name.endsWith(".xml")) return `export default ${JSON.stringify(bareXml(name))};`;
+  const models = filesOf("envs", /\.xml$/).map(
+    (file) => `${JSON.stringify(`/${file}`)}: () => import("corral:${file}")`,
+  );
+  return `export const VERSION = ${JSON.stringify(versionOf("."))};
 export const PACKAGES = ${JSON.stringify({ "@mujoco/mujoco": versionOf("node_modules", "@mujoco/mujoco") })};
-export const SHADERS = ${JSON.stringify(shaders())};`;
+export const MODELS = { ${models.join(", ")} };`;
+}
 
 const host = {
   name: "browser",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^corral:built$/ }, ({ path }) => ({ path, namespace: "built" }));
-    onLoad({ filter: /.*/, namespace: "built" }, () => ({ contents: built() }));
+    onResolve({ filter: /^corral:/ }, ({ path }) => ({ path: path.slice("corral:".length), namespace: "corral" }));
+    onLoad({ filter: /.*/, namespace: "corral" }, ({ path }) => ({ contents: built(path) }));
 
     onResolve({ filter: /^\..*\.ts$/ }, ({ path, resolveDir }) => {
       const twin = resolve(resolveDir, path).replace(/\.ts$/, ".browser.ts");
       return existsSync(twin) ? { path: twin } : undefined;
     });
 
-    // the models of environments are texts of the bundle, those that are named when a task is made too
+    // models of environments lie in the bundle: `MODELS` has them by these addresses
     onLoad({ filter: /[/\\]envs[/\\].*\.ts$/ }, ({ path }) => {
-      const folder = dirname(path);
-      const textOf = (file) => readFileSync(join(folder, file), "utf8");
-      const models = () => readdirSync(folder).filter((file) => file.endsWith(".xml"));
-      const contents = readFileSync(path, "utf8")
-        .replace(/new URL\("\.\/([^"]+)", import\.meta\.url\)/g, (_, file) => JSON.stringify(textOf(file)))
-        .replace(/new URL\(`\.\/\$\{(\w+)\}\.xml`, import\.meta\.url\)/g, (_, name) => {
-          const texts = Object.fromEntries(models().map((file) => [file.slice(0, -4), textOf(file)]));
-          return `(${JSON.stringify(texts)})[${name}]`;
-        });
+      const place = relative(join(root, "envs"), path).replaceAll("\\", "/");
+      const contents = readFileSync(path, "utf8").replaceAll("import.meta.url", JSON.stringify(`corral:/${place}`));
       return { contents, loader: "ts" };
     });
 
@@ -92,6 +109,16 @@ export async function buildBrowser({ isWhole = true, entries = {}, metafile = fa
     result.outputFiles.map(({ path, text }) => [relative(join(root, "out"), path).replaceAll("\\", "/"), text]),
   );
   return { files, metafile: result.metafile };
+}
+
+/** Names of the files that a page loads before anything runs that imports `entry`; of a build with `metafile`. */
+export function atStart({ outputs }, entry = "corral.js") {
+  const paths = [Object.keys(outputs).find((path) => basename(path) === entry)];
+  for (const path of paths) {
+    const imports = outputs[path].imports.filter(({ kind, external }) => kind === "import-statement" && !external);
+    paths.push(...imports.map((imported) => imported.path).filter((imported) => !paths.includes(imported)));
+  }
+  return paths.map((path) => basename(path));
 }
 
 /** MuJoCo's program, which the files load. */

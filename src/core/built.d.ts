@@ -3,6 +3,11 @@ declare module "corral:built" {
   /** corral's version, and those of packages by name. */
   export const VERSION: string;
   export const PACKAGES: Readonly<Record<string, string>>;
+  /** Models of environments by their path below `envs`. */
+  export const MODELS: Readonly<Record<string, () => Promise<{ readonly default: string }>>>;
+}
+declare module "corral:shaders" {
   /** Files of `shaders` by their path there. */
-  export const SHADERS: Readonly<Record<string, string>>;
+  const files: Readonly<Record<string, string>>;
+  export default files;
 }

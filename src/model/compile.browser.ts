@@ -1,14 +1,17 @@
 // has models compiled by a worker, and fetches the files that they name
+import { MODELS } from "corral:built";
 import { CorralError } from "../core/errors.ts";
 import { isZip, modelIn } from "./archive.ts";
 import { errorOf, type CompileAnswer, type CompileRequest } from "./compile-messages.ts";
 import type { EditXml } from "./compile.ts";
 import type { Model } from "./model-data.ts";
-import { decode, XML_TEXT, type ModelSource } from "./source.ts";
+import { decode, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
 import { unpackZip } from "./zip-stream.ts";
 
 /** Milliseconds without a model after which the worker, and MuJoCo's memory with it, is let go. */
 const IDLE_MS = 30_000;
+/** Of the addresses of models that lie in the bundle. */
+const SHIPPED = "corral:";
 /** Times that files are fetched because a model names them: a file may name others. */
 const MOST_FETCHES = 16;
 
@@ -87,6 +90,10 @@ async function fetchInto(assets: Record<string, Uint8Array>, name: string, model
 export async function compilePath(path: string | URL, visuals: boolean, edit: EditXml): Promise<Model> {
   const shown = String(path);
   const address = new URL(path, globalThis.location.href);
+  if (address.protocol === SHIPPED && Object.hasOwn(MODELS, address.pathname)) {
+    const { default: xml } = await MODELS[address.pathname]();
+    return compileXml(sourceOfXml(edit(xml, XML_TEXT), {}, visuals));
+  }
   const bytes = await fetched(address).catch(() => undefined);
   if (!bytes) {
     throw new CorralError(

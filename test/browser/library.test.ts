@@ -90,7 +90,7 @@ async function open(isolated = false): Promise<{ page: Page; wrong: string[] }> 
 }
 
 describe("the library in a browser", () => {
-  test.for(["HalfCheetah-v5", "Ant-v5", "CartPole", "dm-acrobot-swingup"])(
+  test.for(["HalfCheetah-v5", "Ant-v5", "CartPole", "dm-finger-spin"])(
     "steps %s on wasm to the bits of Node",
     async (id, context) => {
       if (!browser) return context.skip(NONE);

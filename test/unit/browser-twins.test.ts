@@ -1,7 +1,7 @@
 // every NAME.browser.ts is what the library takes of NAME.ts, in its types too
 import { expect, test } from "vitest";
 import { repositoryFiles } from "../support/imports.ts";
-import { buildBrowser } from "../../tools/browser-bundle.mjs";
+import { atStart, buildBrowser } from "../../tools/browser-bundle.mjs";
 
 /** What a module for browsers has that could not stand for what Node's has. */
 type Wrong<Browser, Node> = {
@@ -40,6 +40,9 @@ type Twins = [
 ];
 const TWINS = 18;
 
+/** Of our own code before MuJoCo's. */
+const MOST_BYTES = 1e6;
+
 test("modules for browsers have the types of those that they replace", () => {
   // does not compile if any is wrong
   const wrong: [Twins[number]] extends [never] ? "none" : "some" = "none";
@@ -56,6 +59,9 @@ test("nothing in the bundle asks for Node, but MuJoCo's module where it runs in 
     ),
   );
   expect([...outside]).toEqual(["@mujoco/mujoco"]);
+  // what is loaded before MuJoCo; models of environments and texts of kernels come when they are needed
+  const first = atStart(metafile!).reduce((sum, name) => sum + files[name].length, 0);
+  expect(first).toBeLessThan(MOST_BYTES);
   // nor for files beside it that are not there
   const places = Object.values(files).flatMap(
     (text) => text.match(/new URL\(["`][^"`]*["`],\s*import\.meta\.url\)/g) ?? [],

@@ -1,5 +1,6 @@
 // memory and jobs of a learner on its backing: what the learner of every algorithm is made of
 import { CorralError } from "../../core/errors.ts";
+import { loadShaders } from "../../core/shader-text.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { Plan } from "../../memory/plan.ts";
 import { wasmLimits, type PlanLimits } from "../../memory/request.ts";
@@ -32,6 +33,7 @@ export async function hold<T>(
   plan: LearnerPlan,
   make: (backing: Backing) => Promise<T>,
 ): Promise<T> {
+  await loadShaders();
   const backing = isGpu(device)
     ? await GpuBacking.create(device, plan)
     : await WasmBacking.create(plan, device.threads);
