@@ -1,6 +1,6 @@
 """What others make of some batches: Stable-Baselines3's DQN, by its own `train`, and SAC over discrete actions in torch.
 
-The oracle of test/oracle/discrete-updates.test.ts. Reads what test/support/discrete-updates.ts makes from stdin: parameters by
+The oracle of test/oracle/learner-updates.test.ts. Reads what test/support/learner-updates.ts makes from stdin: parameters by
 name and one batch. Prints the parameters, and the logarithm of the temperature, after the updates.
 """
 

@@ -1,13 +1,14 @@
-// some updates of DQN and of SAC over discrete actions on one batch: what corral and learners in torch both make
+// some updates of DQN, of SAC over discrete actions and of PPO on one batch: what corral and learners in torch both make
 import { learnBatch as learnDqn } from "../../src/rl/dqn/batch.ts";
 import { namedDqn } from "../../src/rl/dqn/policy.ts";
-import type { NamedArray } from "../../src/rl/networks/networks.ts";
+import { namedParameters, type NamedArray } from "../../src/rl/networks/networks.ts";
+import { trainMinibatch } from "../../src/rl/ppo/update.ts";
 import { learnBatch as learnSac } from "../../src/rl/sac-discrete/batch.ts";
 import { namedSacDiscrete } from "../../src/rl/sac-discrete/policy.ts";
 import { Flag, SAC_STATE } from "../../src/rl/tables/device-tables.ts";
 import type { RefRow } from "./discrete-case.ts";
 import { makeDqn } from "./dqn-case.ts";
-import { ON_WASM } from "./learner-case.ts";
+import { makeCase, ON_WASM } from "./learner-case.ts";
 import { makeSacDiscrete } from "./sac-discrete-case.ts";
 
 const UPDATES = 20;
@@ -27,7 +28,7 @@ export type Numbers = Record<string, readonly number[] | readonly (readonly numb
 
 /** A learner before its updates, and what it makes of them. */
 export interface Updates {
-  /** What tools/reference/discrete_updates.py reads. */
+  /** What the peer's script reads. */
   readonly input: { readonly algo: string; readonly params: Numbers; readonly logAlpha: number };
   run(): Promise<{ readonly params: Numbers; readonly logAlpha: number }>;
   close(): Promise<void>;
@@ -97,4 +98,55 @@ async function sacDiscreteUpdates(): Promise<Updates> {
   };
 }
 
-export const DISCRETE_UPDATES = { dqn: dqnUpdates, "sac-discrete": sacDiscreteUpdates };
+/** Values are clipped as ratios are; rsl_rl shortens the gradients of policy and value apart, so neither is. */
+const PPO = {
+  hidden: [13, 7],
+  activation: "elu",
+  clip: 0.2,
+  valueClip: 0.2,
+  valueCoef: 2,
+  entropyCoef: 0.02,
+  learningRate: 1e-3,
+  schedule: "constant",
+  maxGradNorm: 1e6,
+  adamEpsilon: 1e-8,
+} as const;
+
+async function ppoUpdates(): Promise<Updates> {
+  const env = { head: "gaussian", observations: 11, actions: 3, alternatives: [] } as const;
+  const { learner, shape, params, samples, scale } = await makeCase({ name: "updates", env, config: PPO }, 17, ON_WASM);
+  const used = samples.filter(({ skipped }) => !skipped);
+  const batch = {
+    obs: used.map(({ obs }) => obs),
+    action: used.map(({ action }) => action),
+    value: used.map(({ value }) => value),
+    advantage: used.map(({ advantage }) => (advantage - scale.mean) * scale.factor),
+    target: used.map(({ target }) => target),
+    logProb: used.map(({ logProb }) => logProb),
+  };
+  const named = (floats: Float32Array) => numbersOf(namedParameters(shape.nets, floats));
+  const input = { algo: "ppo", config: PPO, updates: UPDATES, logAlpha: 0, batch, params: named(params) };
+  return {
+    input,
+    async run() {
+      for (let k = 0; k < UPDATES; k++)
+        trainMinibatch(learner, {
+          first: 0,
+          rows: shape.minibatch,
+          valid: shape.each,
+          keys: [11, 22, 33, 44],
+          flags: Flag.firstMinibatch,
+        });
+      const now = await learner.read("params", new Float32Array(params.length));
+      return { params: named(now), logAlpha: 0 };
+    },
+    close: () => learner.close(),
+  };
+}
+
+/** By algorithm: the updates, and what makes the same in torch. */
+export const LEARNER_UPDATES = {
+  dqn: { make: dqnUpdates, script: "discrete_updates.py" },
+  "sac-discrete": { make: sacDiscreteUpdates, script: "discrete_updates.py" },
+  ppo: { make: ppoUpdates, script: "rsl_rl_updates.py" },
+};

@@ -1,14 +1,14 @@
 // twenty updates on one batch: of DQN beside Stable-Baselines3's own `train` (loss, clipping, Adam, copies of targets), of SAC over
-// discrete actions beside one in torch (losses, order, Adam, temperature, targets)
+// discrete actions beside one in torch (losses, order, Adam, temperature, targets), of PPO beside rsl_rl's own `update`
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { DISCRETE_UPDATES, type Numbers } from "../support/discrete-updates.ts";
+import { LEARNER_UPDATES, type Numbers } from "../support/learner-updates.ts";
 import { learnerBounds } from "../support/tolerances.ts";
 
 const flat = (values: unknown): number[] => [values].flat(2) as number[];
 
-test.each(Object.entries(DISCRETE_UPDATES))("%s: parameters after twenty updates", async (algo, make) => {
-  const file = new URL(`../fixtures/sb3/${algo}-updates.json`, import.meta.url);
+test.each(Object.entries(LEARNER_UPDATES))("%s: parameters after twenty updates", async (algo, { make }) => {
+  const file = new URL(`../fixtures/learners/${algo}.json`, import.meta.url);
   const recorded = JSON.parse(readFileSync(file, "utf8")) as { readonly logAlpha: number; readonly params: Numbers };
   const updates = await make();
   const before = updates.input;
