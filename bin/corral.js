@@ -48,5 +48,5 @@ else {
   const { main } = await import(
     cloned ? await startOfClone(source) : new URL("../dist/src/cli/main.js", import.meta.url)
   );
-  process.exitCode = await main(process.argv.slice(2));
+  process.exitCode = await main(process.argv.slice(2), { waits: true });
 }

@@ -6,7 +6,7 @@ import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { cellArena, cutKernel, marksOf, type CutKernel } from "./kernel/cuts.ts";
-import { emissionFor, type Emission, type Target } from "./kernel/emission.ts";
+import { assertCompiles, emissionFor, type Emission, type Target } from "./kernel/emission.ts";
 import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
 import { CELLS } from "../trace/pieces.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
@@ -176,6 +176,7 @@ function traceKernels(
       tables.push(cut.cells);
     }
     for (const { name, kernel: made } of cut?.pieces ?? [{ name: source.name, kernel }]) {
+      assertCompiles(`${spec.name}: ${name}`, made, emission);
       tables.push(...tableArenas(name, made));
       tell(name, made);
     }

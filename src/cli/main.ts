@@ -9,6 +9,7 @@ import {
 import { nearest } from "../core/names.ts";
 import { corralVersion } from "../core/version.ts";
 import { withTaskFiles } from "./task-file.ts";
+import { tellWaits } from "./waits.ts";
 import { type Command, EXIT, guardOutput, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list, loaded on demand: `corral doctor` must work if physics does not load. */
@@ -36,7 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /** Codes of errors that say: not enough of something. */
-const REFUSED = new Set(["budget-exceeded", "cache-not-writable"]);
+const REFUSED = new Set(["budget-exceeded", "cache-not-writable", "kernel-too-large"]);
 
 /** Codes of errors that say: what was asked rightly broke on its way. */
 const FAILED = new Set([
@@ -48,9 +49,10 @@ const FAILED = new Set([
   "replay-stuck",
 ]);
 
-/** Runs `corral` with the arguments after its name. Returns the exit code, one of EXIT. */
-export async function main(args: string[]): Promise<number> {
+/** Runs `corral` with the arguments after its name; `waits`: says what takes seconds. Returns the exit code, one of EXIT. */
+export async function main(args: string[], { waits = false } = {}): Promise<number> {
   guardOutput();
+  if (waits) tellWaits();
   try {
     return await dispatch(args);
   } catch (error) {

@@ -9,6 +9,7 @@ import { isModelPath } from "../sizing/plan.ts";
 import { plainTask } from "../env/plain-task.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
+import { timed } from "../core/spans.ts";
 import { integerOption, UsageError } from "./io.ts";
 
 /** Options of the commands that load a model. */
@@ -52,7 +53,7 @@ export async function modelOf(target: string, settings?: readonly string[]): Pro
 const MANY_GEOMS = 500;
 
 async function loaded(path: string | URL): Promise<Model> {
-  const model = await loadModel(path);
+  const model = await timed("load", () => loadModel(path));
   if (model.ngeom > MANY_GEOMS) {
     const [bodies, geoms] = [model.nbody - 1, model.ngeom].map((n) => n.toLocaleString("en"));
     process.stderr.write(

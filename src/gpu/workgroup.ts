@@ -2,7 +2,7 @@
 import type { AdapterInfo } from "./device.ts";
 
 /** What is asked of a device. */
-export type AdapterFacts = Pick<AdapterInfo, "kind" | "subgroupMaxSize">;
+export type AdapterFacts = Pick<AdapterInfo, "kind" | "subgroupMaxSize"> & Partial<Pick<AdapterInfo, "driver">>;
 
 /** Workgroups of software drivers, of WebAssembly, and of GPUs with subgroups of 32 lanes or fewer. */
 export const WORKGROUP = 32;

@@ -125,11 +125,15 @@ export function leaveOutVisuals(mujoco: MainModule, spec: MjSpec): LeftOut {
     out.mesh.push(name);
     mujoco.mjs_delete(spec, element);
   }
-  for (const element of elements(mujoco, spec, "MATERIAL")) {
-    const { textures } = mujoco.mjs_asMaterial(element)!;
-    for (let i = 0; i < textures.size(); i++) textures.set(i, "");
+  // materials of attached models keep their textures whatever is set; those that MuJoCo draws itself take no time
+  const textures = elements(mujoco, spec, "TEXTURE");
+  if (textures.some((element) => mujoco.mjs_asTexture(element)!.builtin.value === 0)) {
+    for (const element of elements(mujoco, spec, "MATERIAL")) {
+      const { textures } = mujoco.mjs_asMaterial(element)!;
+      for (let i = 0; i < textures.size(); i++) textures.set(i, "");
+    }
+    for (const element of textures) mujoco.mjs_delete(spec, element);
   }
-  for (const of of ["TEXTURE", "SKIN"] as const)
-    for (const element of elements(mujoco, spec, of)) mujoco.mjs_delete(spec, element);
+  for (const element of elements(mujoco, spec, "SKIN")) mujoco.mjs_delete(spec, element);
   return out;
 }

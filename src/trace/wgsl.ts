@@ -2,7 +2,7 @@
 import { oneLine } from "../core/show.ts";
 import type { Trace } from "./graph.ts";
 import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
-import { analyse } from "./liveness.ts";
+import { analyse, type Liveness } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { CELLS } from "./pieces.ts";
 import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
@@ -135,6 +135,18 @@ function declared(arrays: readonly ArrayRef[]): string[] {
   return lines;
 }
 
+/** What variables and private arrays take. */
+function bytesOf(trace: Trace, live: Liveness, merged: ReadonlySet<number>): NonNullable<WgslKernel["privateBytes"]> {
+  const { apart, length } = privateMemory(
+    trace.arrays.filter((a) => live.liveArrays.has(a.id)),
+    merged,
+  );
+  const arrays = [{ name: MERGED, length }, ...apart];
+  const { name, length: most } = arrays.reduce((longest, a) => (a.length > longest.length ? a : longest));
+  const words = arrays.reduce((sum, a) => sum + a.length, live.liveVars.size);
+  return { all: 4 * words, most: 4 * most, largest: name };
+}
+
 /** How a kernel is written for an adapter: its numbers and their order are the same in every form. */
 export interface WgslForm {
   /** Invocations a workgroup. */
@@ -161,6 +173,8 @@ export interface WgslKernel {
   readonly form: WgslForm & { readonly unroll: boolean };
   /** Uniform slots in order, four bytes each; the first two are `num_worlds` and `zero`. */
   params: { name: string; type: "f32" | "i32" | "u32"; slot: number }[];
+  /** Bytes of a lane's private memory: all of it, and its largest array, whose name is `largest`; unknown of a kernel in a bundle. */
+  readonly privateBytes?: { readonly all: number; readonly most: number; readonly largest: string };
   /** Contents of the table buffers, in whole fours, or undefined if no table is read. */
   tables: { f32?: Float32Array<ArrayBuffer>; i32?: Int32Array<ArrayBuffer> };
 }
@@ -198,6 +212,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     { name: "zero", type: "i32" as const, slot: 1 },
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
+  const merges = privateArrays === "merged" ? indexed.arrays : new Set<number>();
+  const privateBytes = bytesOf(trace, live, merges);
   const emit = (): string => {
     const body =
       mostLive === undefined
@@ -244,6 +260,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       return (code ??= emit());
     },
     buffers,
+    privateBytes,
     form: { unroll: trace.unroll, workgroupSize, privateArrays, tablesApart, ...(mostLive ? { mostLive } : {}) },
     params,
     tables: {

@@ -1,8 +1,10 @@
 // how kernels are written for an adapter: chosen from what the device says of itself, never by measuring
 import { CorralError } from "../../core/errors.ts";
 import { checked, kindOf } from "../../core/options.ts";
+import { oneLine } from "../../core/show.ts";
+import { formatBytesExactly } from "../../core/units.ts";
 import { WORKGROUP, workgroupOf, type AdapterFacts } from "../../gpu/workgroup.ts";
-import type { WgslForm } from "../../trace/wgsl.ts";
+import type { WgslForm, WgslKernel } from "../../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "../options.ts";
 
 /** Whose limits of straight-line code count: those of compilers for CPUs, or for GPUs. */
@@ -15,7 +17,15 @@ export interface Emission extends WgslForm {
   readonly cut: boolean | "auto";
   /** Whether no driver compiles them, so that private memory is a CPU's. */
   readonly roomy?: boolean;
+  /** The most bytes of variables and private arrays that the driver compiles. Default: no bound is known. */
+  readonly mostPrivate?: number;
 }
+
+/** The most bytes of one private array: the compiler of WGSL in Dawn, and in browsers that have it, refuses more. */
+const MOST_ARRAY = 1 << 16;
+
+/** SwiftShader ends the process ("Local variable exceeds stack size limit") where four lanes take more than 512 KiB. */
+const MOST_ON_SWIFTSHADER = 120 << 10;
 
 /** Values that live at once in a whole kernel for GPUs, by the order of its text: compilers need 0.8 to 0.9 registers for each. */
 const VALUES = 270;
@@ -31,7 +41,8 @@ const SOFTWARE: Emission = {
 
 /** How kernels are written for a device that says so of itself; without one, as for a software driver. */
 function emissionOf(adapter: AdapterFacts | undefined): Emission {
-  if (adapter?.kind !== "gpu") return SOFTWARE;
+  if (adapter?.kind !== "gpu")
+    return /SwiftShader/i.test(adapter?.driver ?? "") ? { ...SOFTWARE, mostPrivate: MOST_ON_SWIFTSHADER } : SOFTWARE;
   const workgroupSize = workgroupOf(adapter);
   return {
     target: "gpu",
@@ -83,4 +94,29 @@ function assertRuns(size: number, limits: GroupLimits): void {
       { workgroupSize: size, limit, bound },
     );
   }
+}
+
+/**
+ * Refuses a kernel before a driver sees it.
+ * @throws CorralError kernel-too-large
+ */
+export function assertCompiles(title: string, { privateBytes }: WgslKernel, { roomy, mostPrivate }: Emission): void {
+  if (roomy || privateBytes === undefined) return;
+  const { all, most, largest } = privateBytes;
+  const remedy =
+    'Step it as WebAssembly, which has no such bound (device: "wasm", --device wasm), or put fewer bodies into one world and more worlds into the batch.';
+  const refuse = (what: string, bytes: number, bound: number) =>
+    new CorralError("kernel-too-large", `kernel ${oneLine(title)} keeps ${what}. ${remedy}`, { bytes, bound });
+  if (most > MOST_ARRAY)
+    throw refuse(
+      `${formatBytesExactly(most)} of a world in the private array ${largest}, which WebGPU devices compile up to ${formatBytesExactly(MOST_ARRAY)}`,
+      most,
+      MOST_ARRAY,
+    );
+  if (mostPrivate !== undefined && all > mostPrivate)
+    throw refuse(
+      `${formatBytesExactly(all)} of a world in private memory, of which SwiftShader compiles ${formatBytesExactly(mostPrivate)}`,
+      all,
+      mostPrivate,
+    );
 }

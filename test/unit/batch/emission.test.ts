@@ -1,10 +1,14 @@
 // how kernels are written for an adapter: by what it says of itself, or by options
 import { describe, expect, test } from "vitest";
-import { emissionFor } from "../../../src/batch/kernel/emission.ts";
+import { assertCompiles, emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { unrollByDefault } from "../../../src/batch/kernel/form.ts";
 import { planVecKernels } from "../../../src/env/make.ts";
 import { compileOnNull } from "../../../src/gpu/compile-on-null.ts";
 import { plan } from "../../../src/sizing/plan.ts";
+import { array, param, store4 } from "../../../src/trace/control.ts";
+import { trace } from "../../../src/trace/graph.ts";
+import { toI32 } from "../../../src/trace/scalar.ts";
+import { toWgsl } from "../../../src/trace/wgsl.ts";
 import { loadTestModel } from "../../support/mjcf.ts";
 import "../../../envs/index.ts";
 
@@ -88,5 +92,38 @@ describe("the emission of kernels", () => {
     };
     expect(await access({})).toEqual(["uniform", "uniform"]);
     expect(await access({ emission: emissionFor(gpu(32)) })).toEqual(["read", "read"]);
+  });
+
+  /** A kernel with private arrays of these lengths. */
+  const holding = (...lengths: number[]) => {
+    const traced = trace(
+      () => {
+        const k = toI32(param("k"));
+        lengths.forEach((length, i) => {
+          const values = array(`values${i}`, length);
+          values.set(k, 1);
+          store4("out", i, [values.get(0), 0, 0, 0]);
+        });
+      },
+      { params: [{ name: "k", type: "f32" }] },
+    );
+    return toWgsl(traced, { ...emissionFor(undefined), title: "heap" });
+  };
+
+  test("a kernel that no driver compiles, or that would end the process there, is refused before one sees it", () => {
+    const swiftshader = emissionFor({ kind: "software", subgroupMaxSize: 4, driver: "SwiftShader driver-5.0.0" });
+    const software = emissionFor({ kind: "software", subgroupMaxSize: 8, driver: "llvmpipe" });
+    const [one, many] = [holding(16_385), holding(...Array<number>(4).fill(8192))];
+    expect(one.privateBytes).toMatchObject({ most: 65_540, largest: "values0" });
+    for (const emission of [software, swiftshader, emissionFor(gpu(32))])
+      expect(() => assertCompiles("heap: step", one, emission)).toThrow(
+        /\[kernel-too-large\] kernel heap: step keeps .*65,540 B\) .* array values0, .* up to .*65,536 B.*device: "wasm"/,
+      );
+    expect(() => assertCompiles("heap: step", many, swiftshader)).toThrow(
+      /\[kernel-too-large\] .* keeps .*131,0\d\d B\) .* SwiftShader compiles .*122,880 B/,
+    );
+    assertCompiles("heap: step", many, software);
+    assertCompiles("heap: step", holding(16_384), software);
+    assertCompiles("heap: step", one, { ...swiftshader, roomy: true });
   });
 });

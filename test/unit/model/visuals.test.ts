@@ -133,3 +133,17 @@ describe("what can only be looked at is left out", () => {
     expect(two.body_mass[1]).toBeCloseTo(2 * one.body_mass[1], 6);
   });
 });
+
+test("what an attached model draws with does not keep the rest from being left out", async () => {
+  const child = `<mujoco><asset>
+      <texture name="checker" type="2d" builtin="checker" width="8" height="8"/>
+      <material name="skin" texture="checker"/>
+    </asset><worldbody><body name="ball"><freejoint/><geom size="0.1" material="skin"/></body></worldbody></mujoco>`;
+  const model = await loadModel(
+    `<mujoco><asset><model name="child" file="child.xml"/><mesh name="shown" file="gone.obj"/></asset>
+      <worldbody><geom class="main" type="mesh" mesh="shown" contype="0" conaffinity="0"/>
+        <attach model="child" body="ball" prefix="a_"/></worldbody></mujoco>`,
+    { assets: { "child.xml": child } },
+  );
+  expect([model.names.body, model.ngeom]).toEqual([["world", "a_ball"], 1]);
+});
