@@ -1,6 +1,7 @@
 /**
  * The correctness of this machine's driver without a test framework: one step of every model against MuJoCo in float64,
- * and the determinism contract. Usage: checks.mjs FOLDER [--quick]. Writes FOLDER/checks.json; exits with 1 on a failure.
+ * and the determinism contract, both with `--device gpu`: where no driver can be used WebAssembly would be checked.
+ * Usage: checks.mjs FOLDER [--quick]. Writes FOLDER/checks.json; exits with 1 on a failure.
  */
 
 import { createHash } from "node:crypto";
@@ -22,9 +23,8 @@ const environments = list();
 const targets = quick ? [...models.slice(0, 4), environments[0]] : [...models, ...environments];
 for (const target of targets) {
   const name = target.replace(`${join(here, "models")}/`, "");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(here, "bin", "corral.js"), "compare", target], {
-    encoding: "utf8",
-  });
+  const args = [join(here, "bin", "corral.js"), "compare", target, "--device", "gpu"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   // what corral does not simulate is refused by name, which is no failure of a driver
   const refused = /\[unsupported-feature\]/.test(stderr);
   report(`compare ${name}`, status === 0 || refused, refused ? "refused: unsupported" : (stdout || stderr).trim());
@@ -50,7 +50,7 @@ function report(what, ok, text) {
 
 /** A hash of what chosen worlds return over some control steps; actions are those of their world ids. */
 async function bits(id, options, rows) {
-  const envs = await makeVec(id, { ...options, seed: 5 });
+  const envs = await makeVec(id, { ...options, seed: 5, device: "gpu" });
   const hash = createHash("sha256");
   try {
     await envs.reset({ seed: 5 });
