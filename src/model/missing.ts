@@ -36,6 +36,11 @@ function stl(): Uint8Array {
 const obj = (): string =>
   [...TETRAHEDRON.map((v) => `v ${v.join(" ")}`), ...FACES.map((f) => `f ${f.map((i) => i + 1).join(" ")}`)].join("\n");
 
+/** Four grey pixels. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAAAAABX3VL4AAAADklEQVR4nGNgOMHAcAIAA+4BkfeVn0MAAAAASUVORK5CYII=";
+
+const isPicture = (path: string): boolean => /\.png$/i.test(path);
+
 /** Something that MuJoCo reads in place of a file; undefined for files that nothing can stand for. */
 function placeholder(path: string): Uint8Array | undefined {
   const encode = (text: string) => new TextEncoder().encode(text);
@@ -44,6 +49,8 @@ function placeholder(path: string): Uint8Array | undefined {
       return stl();
     case "obj":
       return encode(obj());
+    case "png":
+      return Uint8Array.from(atob(PNG), (c) => c.charCodeAt(0));
     case "xml":
       return encode("<mujocoinclude><asset/></mujocoinclude>");
     default:
@@ -52,7 +59,7 @@ function placeholder(path: string): Uint8Array | undefined {
 }
 
 /**
- * Files that are missing, from a folder of the tree on: where MuJoCo looks for each first. `compile` compiles from a tree,
+ * Files that are missing, from a folder of the tree on: where MuJoCo looks for each first, for pictures last. `compile` compiles from a tree,
  * and returns the file that MuJoCo says is missing, which is where it looked last.
  */
 export function missingFiles(
@@ -79,8 +86,10 @@ export function missingFiles(
   for (let n = 0; missing !== undefined && n < MOST && performance.now() < until; n++) {
     const name = basename(missing);
     const at = asked.filter((path) => basename(path) === name);
-    const isNamed = isAbsolute(missing) || at.length === 0;
-    found.push(isNamed ? missing : folder === "" ? at[0] : relative(folder, at[0]));
+    // pictures are looked for beside the model before they are where it says, and not read there
+    const isNamed = isAbsolute(missing) || at.length === 0 || isPicture(missing);
+    const isPackage = missing.startsWith("package:");
+    found.push(isNamed || isPackage ? missing : folder === "" ? at[0] : relative(folder, at[0]));
     const before = stands.size;
     for (const path of at) {
       const content = placeholder(path);

@@ -38,9 +38,11 @@ function compileError(error: unknown, said: string, name: string, files: readonl
   const details = { model: name, mujoco: text };
   const [missing, ...more] = files;
   if (missing !== undefined) {
-    const remedy = isAbsolute(missing)
-      ? "Absolute paths are not followed: make it relative to the model."
-      : "Put it there, or pass it in assets under that path.";
+    const remedy = missing.startsWith("package:")
+      ? "Packages are looked for in the folders above the model, and in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH."
+      : isAbsolute(missing)
+        ? "Absolute paths are not followed: make it relative to the model."
+        : "Put it there, or pass it in assets under that path.";
     const list = more.length === 0 ? "" : `\nSo are these:\n${more.map((file) => `  ${inLine(file)}`).join("\n")}`;
     return new CorralError(
       "missing-file",

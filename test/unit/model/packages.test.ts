@@ -132,8 +132,16 @@ describe("a URDF", () => {
   test("that names a mesh that is nowhere is refused by that name", async () => {
     const error = await refusal(loadModel(put("gone/r.urdf", urdf("package://gone/a.obj"))));
     expect(error.code).toBe("missing-file");
-    expect(error.message).toContain("a.obj");
+    expect(error.message).toContain(`"package://gone/a.obj"`);
+    expect(error.message).toContain("ROS_PACKAGE_PATH");
   });
+});
+
+test("a missing picture is named where it is read, and what is missing beside it too", async () => {
+  const xml = `<mujoco><compiler meshdir="m"/><asset><hfield name="h" file="h.png" size="1 1 1 1"/><hfield name="i" file="i.png" size="1 1 1 1"/></asset>
+    <worldbody><geom type="hfield" hfield="h"/><geom type="hfield" hfield="i"/></worldbody></mujoco>`;
+  const error = await refusal(loadModel(put("pictures/scene.xml", xml)));
+  expect(error.details.files).toEqual(["m/h.png", "m/i.png"]);
 });
 
 test("every file that is missing is named, each on a line", async () => {
