@@ -12,7 +12,7 @@ import {
   type StartScene,
 } from "../../src/env/index.ts";
 import { exp } from "../../src/trace/math.ts";
-import { add, div, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../src/trace/scalar.ts";
+import { add, clamp, div, lt, mul, select, sqrt, square, sub, sum, type Scalar } from "../../src/trace/scalar.ts";
 import { VARIED } from "../training.ts";
 import { HEIGHT, JOYSTICK, offPose, STAND } from "./shared.ts";
 
@@ -32,6 +32,15 @@ function start(s: StartScene) {
   return { qpos: [0, 0, pick(0.45, HEIGHT), ...turned, ...joints], qvel: Array<number>(18).fill(0) };
 }
 
+function control(s: Scene): Scalar[] {
+  const up = sub(1, mul(2, add(square(s.d.qpos.at(4)), square(s.d.qpos.at(5)))));
+  const level = clamp(div(sub(up, 0.5), 0.4), 0, 1);
+  return STAND.map((angle, i) => {
+    const at = s.d.qpos.at(7 + i);
+    return add(add(at, mul(level, sub(angle, at))), s.action[i]);
+  });
+}
+
 /** 1 where the trunk is upright, 0 where it lies on its back. */
 const upright = (s: Scene) => mul(0.5, sub(1, valueOf(s, "down")[2]));
 
@@ -40,13 +49,16 @@ export const go1GetUp = defineTask({
   model: new URL("./getup.xml", import.meta.url),
   frameSkip: 4,
   maxEpisodeSteps: 300,
-  training: { ppo: { numEnvs: 256, steps: 4_000_000, config: { ...VARIED, initialLogStd: -0.5 } } },
-  // actions are angles about those of standing, for servos
-  action: { clip: [-4, 4], scale: 0.5, offset: STAND },
+  training: { ppo: { numEnvs: 256, steps: 3_000_000, config: { ...VARIED, initialLogStd: -0.5 } } },
+  // on its feet servos hold the pose of standing, lying they hold the joints where they are; actions move their targets
+  // (Zakka et al. 2025 move them from where joints are alone; about a pose it does not leave its back)
+  action: { clip: [-2, 2], scale: 0.5 },
+  control,
   values: {
     down: projectedGravity("trunk"),
     angular: angularVelocity("trunk"),
-    raised: `clamp(xpos(body.trunk).z / ${HEIGHT}, 0, 1)`,
+    // 0 where it lies on its belly
+    raised: `saturate((xpos(body.trunk).z - 0.08) / ${HEIGHT - 0.08})`,
   },
   observe: {
     angular: { value: "angular", noise: { uniform: [-0.2, 0.2] }, scale: 0.25 },
@@ -56,10 +68,10 @@ export const go1GetUp = defineTask({
     last_action: "action",
   },
   reward: {
-    upright: { value: (s: Scene) => square(upright(s)), weight: 1 },
+    upright: { value: upright, weight: 1 },
     height: { value: (s: Scene) => mul(square(upright(s)), valueOf(s, "raised")[0]), weight: 1 },
     pose: {
-      value: (s: Scene) => mul(square(upright(s)), exp(neg(sum(offPose(s).map(square))))),
+      value: (s: Scene) => mul(square(upright(s)), exp(mul(-0.2, sum(offPose(s).map(square))))),
       weight: 1,
     },
     limits: { value: jointLimitCost({ free: 0.95 }), weight: -0.1 },
@@ -69,6 +81,6 @@ export const go1GetUp = defineTask({
   },
   randomise: JOYSTICK.randomise,
   // on its feet, near the pose of standing
-  info: { success: `down.z < -0.9 && raised > 0.8` },
+  info: { success: `down.z < -0.9 && raised > 0.7` },
   reset: start,
 });

@@ -8,7 +8,7 @@ export const armLift = defineTask({
   id: "ArmLift",
   model: new URL("./lift.xml", import.meta.url),
   maxEpisodeSteps: 100,
-  training: { ppo: { numEnvs: 256, steps: 1_500_000, config: { ...VARIED, initialLogStd: -0.5 } } },
+  training: { ppo: { numEnvs: 256, steps: 2_000_000, config: { ...VARIED, initialLogStd: -0.5 } } },
   defaults: {
     /** The cube is there within this distance of its goal (m). */
     success_distance: 0.025,
