@@ -9,7 +9,7 @@ export interface Taxels {
   readonly adr: Int32Array;
   /** Points in the frame of the sensor's geom (m), three numbers each. */
   readonly pos: Float64Array;
-  /** Two tangents of each point, six numbers; zero where the mesh has none. */
+  /** Two tangents of each point in that frame, six numbers; zero where the mesh has none. */
   readonly tangents: Float64Array;
   /** Meshes with an octree of distances. */
   readonly octrees: Int32Array;
@@ -37,14 +37,6 @@ export const taxelKind: Kind<Taxels> = {
   },
 };
 
-/** v turned by a quaternion. */
-function turned([w, x, y, z]: readonly number[], v: readonly number[]): number[] {
-  const across = (b: readonly number[]) => [y * b[2] - z * b[1], z * b[0] - x * b[2], x * b[1] - y * b[0]];
-  const once = across(v);
-  const twice = across(once);
-  return v.map((c, k) => c + 2 * (w * once[k] + twice[k]));
-}
-
 /** The points of a compiled model's tactile sensors; undefined without any. */
 export function readTaxels(model: MjModel): Taxels | undefined {
   const types = model.nsensor ? copyArray(model, "sensor_type") : new Int32Array();
@@ -53,7 +45,7 @@ export function readTaxels(model: MjModel): Taxels | undefined {
   const [vertadr, vertnum, normaladr, normalnum] = ["vertadr", "vertnum", "normaladr", "normalnum"].map((name) =>
     copyArray(model, `mesh_${name}`),
   );
-  const [vert, normal, quat] = ["vert", "normal", "quat"].map((name) => copyArray(model, `mesh_${name}`));
+  const [vert, normal] = ["vert", "normal"].map((name) => copyArray(model, `mesh_${name}`));
   const [pos, tangents]: number[][] = [[], []];
   const adr = Int32Array.from(types, (type, sensor) => {
     if (type !== mjtSensor.TACTILE) return -1;
@@ -61,14 +53,12 @@ export function readTaxels(model: MjModel): Taxels | undefined {
     const mesh = meshes[sensor];
     // a frame at each vertex: its normal and two tangents
     const hasFrame = normalnum[mesh] === 3 * vertnum[mesh];
-    const own = Array.from(quat.subarray(4 * mesh, 4 * mesh + 4));
     for (let j = 0; j < vertnum[mesh]; j++) {
       const at = 3 * (vertadr[mesh] + j);
       pos.push(vert[at], vert[at + 1], vert[at + 2]);
-      for (const k of [1, 2]) {
-        const from = 3 * (normaladr[mesh] + 3 * j + k);
-        tangents.push(...(hasFrame ? turned(own, Array.from(normal.subarray(from, from + 3))) : [0, 0, 0]));
-      }
+      const from = 3 * (normaladr[mesh] + 3 * j);
+      // after the normal
+      tangents.push(...(hasFrame ? normal.subarray(from + 3, from + 9) : [0, 0, 0, 0, 0, 0]));
     }
     return first;
   });

@@ -137,13 +137,13 @@ describeFeatures("images of depth equal MuJoCo", {
 /** Fingers whose bodies lie in what they touch: a plate, a slice of a sphere with tangents, a sphere without. */
 const pads = (more = ""): string => `<mujoco>
   <asset><mesh name="plate" builtin="plate" params="3 3" scale=".1 .12 .05"/>
-    <mesh name="wedge" builtin="wedge" params="4 3 45 45 0" scale=".1 .1 .1"/><mesh name="ball" builtin="sphere" params="0" scale=".1 .1 .1"/></asset>
+    <mesh name="wedge" builtin="wedge" params="4 3 45 45 0" scale=".1 .1 .1"/><mesh name="ball" builtin="sphere" params="0" scale=".05 .05 .05"/></asset>
   <worldbody><geom type="plane" size="2 2 0.1"/><geom type="box" size="0.1 0.1 0.05" pos="0.05 0 0.05" euler="3 0 20"/>
-    <geom type="capsule" size="0.05 0.1" pos="0.5 0 0.05" euler="90 20 0"/><geom type="ellipsoid" size="0.1 0.08 0.05" pos="0.9 0.05 0.04"/>
+    <geom type="capsule" size="0.05 0.1" pos="0.5 0 0.05" euler="90 20 0"/><geom name="pad" type="mesh" mesh="ball" contype="0" conaffinity="0" pos="0.9 0.05 0.03"/>
     <geom type="cylinder" size="0.1 0.05" pos="1.3 0 0.05"/>
-    <body pos="0 0 0.145" euler="2 3 0"><freejoint/><geom type="box" size=".1 .12 .05"/><geom name="finger" type="mesh" mesh="plate" mass="0" contype="0" conaffinity="0" pos="0 0 -0.003" euler="180 0 0"/></body>
-    <body pos="0.5 0 0.19"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/><geom size=".1"/><geom name="tip" type="mesh" mesh="wedge" mass="0" contype="0" conaffinity="0" euler="0 90 0"/></body>
-    <body pos="0.9 0.05 0.185"><joint type="slide" axis="1 0.3 -0.5"/><geom size="0.1"/><geom name="pad" type="mesh" mesh="ball" mass="0" contype="0" conaffinity="0"/></body>
+    <body pos="0 0 0.145" euler="2 3 0"><freejoint/><geom type="box" size=".1 .12 .05"/><geom name="finger" type="mesh" mesh="plate" mass="0" contype="0" conaffinity="0" pos="0 0 -0.05"/></body>
+    <body pos="0.5 0 0.19" euler="20 30 40"><joint type="slide" axis="1 0.3 -0.2"/><joint axis="0 1 0"/><geom size=".1"/><geom name="tip" type="mesh" mesh="wedge" mass="0" contype="0" conaffinity="0" euler="-30 20 -30"/></body>
+    <body pos="0.9 0.05 0.048"><freejoint/><geom type="ellipsoid" size="0.1 0.08 0.05"/></body>
     <body pos="1.3 0.02 0.19"><joint type="slide" axis="1 0.3 -0.5"/><geom size="0.1"/><geom name="pad2" type="mesh" mesh="plate" mass="0" contype="0" conaffinity="0" pos="0 0 -0.1"/></body></worldbody>
   <sensor><tactile geom="finger" mesh="plate"/><clock/><tactile geom="tip" mesh="wedge"/><tactile geom="pad" mesh="ball"/><tactile geom="pad2" mesh="plate" ${more}/></sensor></mujoco>`;
 

@@ -142,7 +142,7 @@ export function tactile(
         when(gt(depth, 0), () => {
           result.set(j, max(result.get(j), depth));
           if (!hasTangents) return;
-          const slide = sub3(translational(motionAt(spin, at, com)), velocity);
+          const slide = mulMatTVec(mat, sub3(translational(motionAt(spin, at, com)), velocity));
           for (const c of [0, 1]) {
             const tangent = tangents.slice(3 * c, 3 * c + 3).map((t) => t(j)) as unknown as Vec3;
             const to = add(j, (c + 1) * count);
