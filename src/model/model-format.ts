@@ -237,6 +237,13 @@ function checkIds(model: CompiledModel, path: Path): void {
   ] as const)
     if (model.surfaces && model.surfaces[list].length !== model[of])
       throw new Mismatch([...path, "surfaces", list, "length"], model.surfaces[list].length, String(model[of]));
+  if (model.taxels && model.taxels.adr.length !== model.nsensor)
+    throw new Mismatch([...path, "taxels", "adr", "length"], model.taxels.adr.length, String(model.nsensor));
+  model.taxels?.adr.forEach((adr, s) => {
+    const room = model.taxels!.pos.length / 3 - adr;
+    if (adr >= 0 && model.sensor_dim[s] / 3 > room)
+      throw new Mismatch([...path, "taxels", "adr", s], adr, "where so many points begin");
+  });
   if (model.hulls && model.hulls.mesh.length !== model.nmesh)
     throw new Mismatch([...path, "hulls", "mesh", "length"], model.hulls.mesh.length, String(model.nmesh));
   model.jnt_type.forEach((type, i) => {

@@ -80,3 +80,14 @@ test("a tree has every triangle once, within its box and those around it", () =>
     expect(own).toBe([100, 37][mesh]);
   }
 });
+
+test("points of tactile sensors that are not there are refused in a compiled model", async () => {
+  const xml = `<mujoco><asset><mesh name="m" builtin="sphere" params="0"/></asset><worldbody><geom name="g" size="1"/></worldbody>
+    <sensor><tactile geom="g" mesh="m"/></sensor></mujoco>`;
+  const { source: _, ...model } = await loadModel(xml);
+  const { taxels } = modelKind.read(model, []);
+  const read = (changes: object) => () => modelKind.read({ ...model, taxels: { ...taxels!, ...changes } }, []);
+  expect(read({ adr: new Int32Array(2) })).toThrow(Mismatch);
+  expect(read({ pos: taxels!.pos.slice(3), tangents: taxels!.tangents.slice(6) })).toThrow(Mismatch);
+  expect(read({ tangents: taxels!.tangents.slice(3) })).toThrow(Mismatch);
+});
