@@ -307,4 +307,29 @@ describe("what cannot be randomised is refused by name", () => {
       "[bad-randomise] task Rover, randomise.b: it draws body_mass[1], which a draws too; leave it to one of them.",
     );
   });
+
+  test("masses at the end of a long arm, rolled as straight", async () => {
+    const arm = rover({
+      model: `<mujoco><worldbody><body><freejoint/><geom size="0.1" mass="10"/><body pos="1 0 0"><joint name="hip_left"
+        axis="0 1 0" frictionloss="0.5"/><geom size="0.01" mass="1"/></body></body></worldbody><actuator><motor name="left" joint="hip_left"/>
+        </actuator></mujoco>`,
+      observe: { qvel: "qvel" },
+      reward: { none: "0.0" },
+      randomise: { weight: { field: "body_mass", scale: [0.5, 2] } },
+      actionSpace: undefined,
+      info: {},
+      terminated: {},
+      reset: (s) => ({ qvel: s.random.normals(s.model.nv) }),
+    });
+    const ends = [];
+    for (const unroll of [true, false]) {
+      await using env = await makeVec(arm, { numEnvs: 1, device: "cpu-f64", unroll });
+      await env.reset({ seed: 2 });
+      await env.step([0.5]);
+      ends.push(...(await env.getState(["qvel"])).qvel);
+    }
+    const half = ends.length / 2;
+    for (let i = 0; i < half; i++)
+      expect(Math.abs(ends[i] - ends[half + i])).toBeLessThanOrEqual(envBounds.randomised.value);
+  });
 });

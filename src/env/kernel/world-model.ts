@@ -85,6 +85,8 @@ export class WorldModel {
     if (has("body_subtreemass")) {
       const masses = subtreeMasses(m);
       set("body_subtreemass", (b) => masses[b]);
+      // rolled kernels read them at run-time indices below
+      this.settle();
     }
     if (has("dof_invweight0")) {
       const constants = inertiaConstants(m, wanted);
