@@ -204,7 +204,7 @@ export class Watch {
     if (failed.length === 0) return;
     const more = failed.length > 1 ? ` and ${failed.length - 1} more worlds` : "";
     const [{ world, id, terms, names }] = failed;
-    const why = terms.length > 0 ? `${terms.join(", ")} is not finite` : names.join(", ");
+    const why = terms.length > 0 ? `${terms.join(", ")} is not finite` : names.join(", ") || "it is not finite";
     const message = `${this.#spec.task.id}: the start of world ${world} (id ${id})${more} cannot be observed: ${why}.`;
     this.#missed(steps, "not-recorded", "what a call of reset makes is not recorded", message);
   }

@@ -107,16 +107,19 @@ const layouts = new WeakMap<GpuDevice, Map<string, readonly [GPUBindGroupLayout,
 /** The layout of a kernel, of what it binds of all that its text declares: its uniforms lie where a part of a pass says. */
 function layoutOf(gpu: GpuDevice, name: KernelName, code: string): readonly [GPUBindGroupLayout, GPUPipelineLayout] {
   const { buffers, job }: KernelSource = KERNELS[name];
-  const declared = [...code.matchAll(/@binding\((\d+)\) var<(uniform|storage, read_write|storage, read)>/g)];
-  const bindings = declared.filter(
-    ([, binding, space]) => binding === UNIFORMS_BINDING || binding in buffers || (job && space === "uniform"),
+  const declared = [...code.matchAll(/@binding\((\d+)\)\s*var<(uniform|storage,\s*read_write|storage,\s*read)>/g)].map(
+    // a bundle for browsers has texts without spaces
+    ([, binding, space]) => [binding, space.replace(/,\s*/, ", ")] as const,
   );
-  const key = bindings.map(([, binding, space]) => `${binding} ${space}`).join();
+  const bindings = declared.filter(
+    ([binding, space]) => binding === UNIFORMS_BINDING || binding in buffers || (job && space === "uniform"),
+  );
+  const key = bindings.map(([binding, space]) => `${binding} ${space}`).join();
   let known = layouts.get(gpu);
   if (!known) layouts.set(gpu, (known = new Map()));
   let layout = known.get(key);
   if (layout) return layout;
-  const entries = bindings.map(([, binding, space]): GPUBindGroupLayoutEntry => {
+  const entries = bindings.map(([binding, space]): GPUBindGroupLayoutEntry => {
     const hasDynamicOffset = binding === UNIFORMS_BINDING;
     const buffer: GPUBufferBindingLayout = { type: BINDING_TYPE[space as keyof typeof BINDING_TYPE], hasDynamicOffset };
     return { binding: Number(binding), visibility: ShaderStage.COMPUTE, buffer };
