@@ -1,5 +1,5 @@
 // the environments against trajectories recorded from real Gymnasium: every recorded step, from the recorded state, in
-// float64 on the CPU, and the standard cases in float32: on the device, or on the CPU where kernels take long to compile. With
+// float64 on the CPU, and the standard cases in float32: on the device, or on WebAssembly where kernels take long to compile. With
 // `test:full` every option on the device, since each makes a kernel of its own.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
@@ -136,7 +136,7 @@ describe.each(IDS)("%s", (id) => {
   });
 
   test.each(singleCasesOf(id))("%s in float32", async (_, recorded) => {
-    const steps = await run(id, recorded, full || !LARGE.has(id) ? undefined : "cpu");
+    const steps = await run(id, recorded, full || !LARGE.has(id) ? undefined : "wasm");
     expect(flagsOf(steps)).toEqual(expectedFlagsOf(steps));
     await expectFloat32(id, recorded, steps);
   });
