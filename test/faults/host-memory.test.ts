@@ -5,6 +5,7 @@ import { makeVec } from "../../src/env/index.ts";
 import { BudgetExceededError } from "../../src/memory/errors.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
 import { createSimulation } from "../../src/batch/simulation.ts";
+import { collect } from "../support/collect.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 
 const ID = "InvertedPendulum-v5";
@@ -28,6 +29,8 @@ describe("the budget of the CPU", () => {
 
   test("counts the bytes of the arrays, and has them back", async () => {
     const options = { numEnvs: 1000, device: "cpu", recorder: false } as const;
+    // what earlier tests left would go in between
+    collect();
     const before = process.memoryUsage().arrayBuffers;
     const env = await makeVec(ID, options);
     const { plan } = env;
