@@ -14,8 +14,8 @@ const beyond = (reasons: readonly string[]) =>
 
 describe.each(randomSeeds(5, 30))("seed %i", (seed) => {
   test.each([
-    ["cpu", true],
-    ["cpu", false],
+    ["wasm", true],
+    ["wasm", false],
     // what only rounding brings is not there: one form of a seed does, unless all are wanted
     ["cpu-f64", seed % 2 === 1],
     ...(isFull ? [["cpu-f64", seed % 2 === 0] as const] : []),
@@ -34,20 +34,20 @@ test.each([
   [40, true],
 ] as const)("wide seed %i: each island goes on until it is done; straight-line: %s", async (seed, unroll) => {
   const model = await loadModel(createStiffMjcf(seed, {}, true));
-  const { verdict } = await compareWithMuJoCo(model, { device: "cpu", steps: 10, envs: 2, seed: 1, unroll });
+  const { verdict } = await compareWithMuJoCo(model, { device: "wasm", steps: 10, envs: 2, seed: 1, unroll });
   expect(verdict.reasons.filter((r) => /^q(pos|vel|acc) is off by [0-9]/.test(r))).toEqual([]);
 });
 
 // levers of 30 µm beside a free body five metres away: what it adds to no row is no noise of that row
 test.each([14, 20, 57, 60])("wide seed %i: a lever is known to rounding of itself", async (seed) => {
   const model = await loadModel(createStiffMjcf(seed, {}, true));
-  const { verdict } = await compareWithMuJoCo(model, { device: "cpu", steps: 10, envs: 2, seed: 1 });
+  const { verdict } = await compareWithMuJoCo(model, { device: "wasm", steps: 10, envs: 2, seed: 1 });
   expect(verdict.reasons).toEqual([]);
 });
 
 // PGS has no Hessian to lose M in: with a floor of R it solves another problem, of which its sweeps leave something else
 test.each([8, 54])("wide seed %i: PGS keeps MuJoCo's R", async (seed) => {
   const model = await loadModel(createStiffMjcf(seed, {}, true));
-  const { verdict } = await compareWithMuJoCo(model, { device: "cpu", steps: 4, envs: 2, seed: 1 });
+  const { verdict } = await compareWithMuJoCo(model, { device: "wasm", steps: 4, envs: 2, seed: 1 });
   expect(verdict.reasons).toEqual([]);
 });
