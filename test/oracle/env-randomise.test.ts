@@ -63,6 +63,23 @@ const ALL: Items = {
   limits: { field: "jnt_range", of: "hip_*", scale: [0.1, 0.3] },
 };
 
+test("code that derives inverse weights in loops grows with bodies by what reads the results", async () => {
+  const legs = (count: number) =>
+    Array.from(
+      { length: count },
+      () => `<body><joint/><geom size="0.1"/><body><joint/><geom size="0.1"/></body></body>`,
+    );
+  const valuesOf = async (count: number) => {
+    const model = await loadModel(
+      `<mujoco><worldbody><body><freejoint/><geom size="1"/>${legs(count).join("")}</body></worldbody></mujoco>`,
+    );
+    const bodies = Array.from({ length: model.nbody - 1 }, (_, b) => b + 1);
+    return trace(() => void inertiaConstants(modelView(model), { bodies }), { unroll: false }).nodes;
+  };
+  // two bodies and two dofs a leg: 2 results and a mean of each
+  expect((await valuesOf(6)) - (await valuesOf(3))).toBeLessThan(3 * 2 * 10);
+});
+
 /** Where the values of an item go in MuJoCo's model, in order. */
 function writes(items: Items, model: Model, drawn: Record<string, Float64Array>, world: number, count: number) {
   const plan = randomPlan(rover({ randomise: items }), model);

@@ -1,5 +1,5 @@
-// Compiles WGSL through Dawn on the null device of Mesa's RADV, and prints a line of JSON for each entry point: what AMD's
-// compiler says of it. `node amd.mjs FILE.wgsl ...`, in the environment that measure.ts makes; SPIR-V goes beside the files.
+// Compiles WGSL through Dawn on the null device of Mesa's RADV, and prints a line of JSON for the device and for each entry
+// point: what AMD's compiler says of it. `node amd.mjs FILE.wgsl ...`, in the environment that measure.ts makes; SPIR-V goes beside the files.
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
 import { create, globals } from "webgpu";
@@ -15,6 +15,7 @@ const device = await adapter.requestDevice({
   requiredFeatures: ["subgroups", "shader-f16"].filter((feature) => adapter.features.has(feature)),
 });
 
+console.log(JSON.stringify({ device: adapter.info.description }));
 const { NULL_DRIVER_LOG: log, NULL_DRIVER_SPIRV: folder } = process.env;
 for (const file of process.argv.slice(2)) {
   const code = readFileSync(file, "utf8");
@@ -26,7 +27,7 @@ for (const file of process.argv.slice(2)) {
     const stats = JSON.parse(readFileSync(log, "utf8").trim().split("\n").at(-1));
     const spirv = join(folder, `${String(stats.pipeline).padStart(4, "0")}.spv`);
     if (existsSync(spirv)) renameSync(spirv, join(folder, `${name}.spv`));
-    console.log(JSON.stringify({ name, device: adapter.info.description, ...stats }));
+    console.log(JSON.stringify({ name, ...stats }));
   }
 }
 process.exit(0);

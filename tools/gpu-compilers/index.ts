@@ -7,24 +7,30 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
+import { tasks } from "../../envs/index.ts";
 import { FORMS, learnerKernels, stepKernels, type Form } from "./kernels.ts";
+
 import { install, measure, type Measured, type Row } from "./measure.ts";
+import { summary } from "./summary.ts";
 
 /** The environments that are watched. */
 const WATCHED = ["Hopper-v5", "HalfCheetah-v5", "Ant-v5"];
 
-const COLUMNS: readonly (readonly [string, (row: Row) => number | undefined])[] = [
-  ["AMD live registers", ({ amd }) => amd.live],
-  ["spilled", ({ amd }) => amd.spilled],
-  ["scratch B", ({ amd }) => amd.scratch],
-  ["code B", ({ amd }) => amd.code],
-  ["inv. throughput", ({ amd }) => amd.throughput],
-  ["compile s", ({ amd }) => amd.seconds],
+/** A compile that was given up. */
+const over = (limit: number | undefined): string | undefined => (limit === undefined ? undefined : `over ${limit}`);
+
+const COLUMNS: readonly (readonly [string, (row: Row) => number | string | undefined])[] = [
+  ["AMD live registers", ({ amd }) => amd?.live],
+  ["spilled", ({ amd }) => amd?.spilled],
+  ["scratch B", ({ amd }) => amd?.scratch],
+  ["code B", ({ amd }) => amd?.code],
+  ["inv. throughput", ({ amd }) => amd?.throughput],
+  ["compile s", ({ amd, limit }) => amd?.seconds ?? over(limit)],
   ["NVIDIA registers", ({ nvidia }) => nvidia?.registers],
   ["spilled B", ({ nvidia }) => nvidia?.spilled],
   ["stack B", ({ nvidia }) => nvidia?.stack],
   ["code B", ({ nvidia }) => nvidia?.code],
-  ["compile s", ({ nvidia }) => nvidia?.seconds],
+  ["compile s", ({ nvidia, limit }) => nvidia?.seconds ?? over(limit)],
 ];
 
 function table({ amd, nvidia, rows }: Measured): string {
@@ -42,19 +48,24 @@ function table({ amd, nvidia, rows }: Measured): string {
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    all: { type: "boolean" },
     form: { type: "string", default: "gpu" },
     learner: { type: "boolean" },
+    limit: { type: "string" },
     watched: { type: "boolean" },
     write: { type: "string" },
   },
 });
 const form = values.form as Form;
+/** Seconds of processor time that a compile may take. */
+const limit = values.limit === undefined ? undefined : Number(values.limit);
 /** Targets, and what they are called: `NAME=MODEL`, or by the file. */
-const targets = (values.watched ? WATCHED : positionals).map((given) => {
-  const [, name, target] = /^([^=/]+)=(.+)$/.exec(given) ?? [given, basename(given).replace(/\.\w+$/, ""), given];
+const given = values.watched ? WATCHED : values.all ? tasks.map(({ id }) => id) : positionals;
+const targets = given.map((one) => {
+  const [, name, target] = /^([^=/]+)=(.+)$/.exec(one) ?? [one, basename(one).replace(/\.\w+$/, ""), one];
   return { name, target };
 });
-if (!FORMS.includes(form) || (targets.length === 0 && !values.learner)) {
+if (!FORMS.includes(form) || (targets.length === 0 && !values.learner) || (limit !== undefined && !(limit > 0))) {
   console.error(
     `usage: npx tsx tools/gpu-compilers [--form ${FORMS.join("|")}] [--learner] [--write FILE] ENV_OR_MODEL ...`,
   );
@@ -66,23 +77,42 @@ if (why !== undefined) {
   process.exit(3);
 }
 
-const kernels: Record<string, string> = {};
-/** What kernels are called, or their pieces begin with. */
-const prefixes = targets.map(({ name }) => (form === "gpu" ? name : `${name}, ${form}`));
-for (const [i, { target }] of targets.entries()) Object.assign(kernels, await stepKernels(target, prefixes[i], form));
-if (values.learner || values.watched) Object.assign(kernels, learnerKernels());
-const now = measure(kernels);
-const { write } = values;
-const file = write === undefined ? undefined : `${write}.json`;
-const before =
-  file !== undefined && existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Measured) : undefined;
-const kept = before?.amd === now.amd && before.nvidia === now.nvidia ? before.rows : [];
-const names = new Set(now.rows.map(({ name }) => name));
-const isStale = (name: string) => names.has(name) || prefixes.some((of) => name === of || name.startsWith(`${of} `));
-const all = { ...now, rows: [...kept.filter(({ name }) => !isStale(name)), ...now.rows] };
-console.log(table(now));
-if (file !== undefined) {
+/** The file of results with rows in place of those of the same names, and of all pieces of the same kernel. */
+function write(to: string, now: Measured, prefix: string | undefined): void {
+  const file = `${to}.json`;
+  const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Measured) : undefined;
+  const kept = before?.amd === now.amd && before.nvidia === now.nvidia ? before.rows : [];
+  const names = new Set(now.rows.map(({ name }) => name));
+  const isPiece = (name: string) => prefix !== undefined && (name === prefix || name.startsWith(`${prefix} `));
+  const all = { ...now, rows: [...kept.filter(({ name }) => !names.has(name) && !isPiece(name)), ...now.rows] };
   writeFileSync(file, `${JSON.stringify(all, null, 1)}\n`);
-  writeFileSync(`${write}.md`, `# What compilers for GPUs say of kernels\n\n${table(all)}`);
+  writeFileSync(
+    `${to}.md`,
+    `# What compilers for GPUs say of kernels\n\n${summary(all)}\n## All kernels\n\n${table(all)}`,
+  );
 }
+
+/** Rows of texts that were compiled before: tasks on one model share kernels. */
+const known = new Map<string, Row>();
+
+function compile(kernels: Readonly<Record<string, string>>, prefix: string | undefined): void {
+  const isNew = ([, text]: readonly [string, string]) => !known.has(text);
+  const now = measure(Object.fromEntries(Object.entries(kernels).filter(isNew)), limit);
+  // entry points of one text have rows of their own
+  for (const row of now.rows) if (kernels[row.name] !== undefined) known.set(kernels[row.name], row);
+  const again = Object.entries(kernels).flatMap(([name, text]) => {
+    const row = known.get(text);
+    return row && row.name !== name ? [{ ...row, name }] : [];
+  });
+  const all = { ...now, rows: [...now.rows, ...again] };
+  console.log(table(all));
+  if (values.write !== undefined) write(values.write, all, prefix);
+}
+
+for (const { name, target } of targets) {
+  // what kernels are called, or their pieces begin with
+  const prefix = form === "gpu" ? name : `${name}, ${form}`;
+  compile(await stepKernels(target, prefix, form), prefix);
+}
+if (values.learner || values.watched) compile(learnerKernels(), undefined);
 process.exit(0);

@@ -143,9 +143,9 @@ for (const row of rows)
   console.log(
     line([
       row.name,
-      row.amd.live,
-      row.amd.latency,
-      row.amd.throughput,
+      row.amd?.live ?? 0,
+      row.amd?.latency ?? 0,
+      row.amd?.throughput ?? 0,
       row.nvidia?.registers ?? 0,
       row.nvidia?.code ?? 0,
     ]),

@@ -1,6 +1,6 @@
 // what two compilers for GPUs say of kernels: registers, spills, scratch, code size, seconds
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,10 +16,12 @@ const NVIDIA_ARCH = 90;
 /** What the compilers say of a kernel. Counts are of registers or bytes of a lane, code in bytes. */
 export interface Row {
   readonly name: string;
-  readonly amd: Readonly<
+  readonly amd?: Readonly<
     Record<"live" | "spilled" | "scratch" | "code" | "throughput" | "latency" | "seconds", number>
   >;
-  readonly nvidia: Readonly<Record<"registers" | "spilled" | "stack" | "code" | "seconds", number>> | undefined;
+  readonly nvidia?: Readonly<Record<"registers" | "spilled" | "stack" | "code" | "seconds", number>>;
+  /** Seconds of processor time in which a compiler without figures had not ended. */
+  readonly limit?: number;
 }
 
 export interface Measured {
@@ -44,22 +46,23 @@ export function install(): string | undefined {
 
 export const isInstalled = (): boolean => existsSync(join(COMPILERS, "done"));
 
-/** Compiles kernels, WGSL by name. */
-export function measure(kernels: Readonly<Record<string, string>>): Measured {
+/** Compiles kernels, WGSL by name. A compile that takes more than `limit` seconds of processor time is given up. */
+export function measure(kernels: Readonly<Record<string, string>>, limit?: number): Measured {
   const folder = mkdtempSync(join(tmpdir(), "corral-compilers-"));
   try {
-    return measureIn(folder, kernels);
+    return measureIn(folder, kernels, limit);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function measureIn(folder: string, kernels: Readonly<Record<string, string>>): Measured {
+function measureIn(folder: string, kernels: Readonly<Record<string, string>>, limit: number | undefined): Measured {
   const spirv = join(folder, "spirv");
   mkdirSync(spirv);
-  const files = Object.entries(kernels).map(([name, code]) => {
+  const names = Object.keys(kernels);
+  const files = names.map((name) => {
     const file = join(folder, `${name}.wgsl`);
-    writeFileSync(file, code);
+    writeFileSync(file, kernels[name]);
     return file;
   });
   const libraries = join(COMPILERS, "mesa/usr/lib/x86_64-linux-gnu");
@@ -69,64 +72,100 @@ function measureIn(folder: string, kernels: Readonly<Record<string, string>>): M
     manifest,
     JSON.stringify({ ICD: { api_version: "1.4.305", library_path }, file_format_version: "1.0.0" }),
   );
-  const environment = {
-    ...process.env,
+  const environment = (modules: string) => ({
     NULL_DRIVER_OF: join(libraries, "libvulkan_radeon.so"),
     NULL_DRIVER_LOG: join(folder, "log.jsonl"),
-    NULL_DRIVER_SPIRV: spirv,
+    NULL_DRIVER_SPIRV: modules,
     LD_LIBRARY_PATH: libraries,
     VK_ICD_FILENAMES: manifest,
     VK_DRIVER_FILES: manifest,
     RADV_FORCE_FAMILY: AMD_CHIP,
     MESA_SHADER_CACHE_DISABLE: "true",
     XDG_RUNTIME_DIR: folder,
-  };
-  const run = (command: string, args: readonly string[]): string =>
-    execFileSync(command, args, {
-      encoding: "utf8",
-      env: environment,
-      stdio: ["ignore", "pipe", "pipe"],
-      maxBuffer: 2 ** 28,
-    });
-  const amd = linesOf(run(process.execPath, [here("amd.mjs"), ...files]));
-  const modules = amd.map(({ name }) => join(spirv, `${name}.spv`));
-  const { stdout } = spawnSync("python3", [here("nvidia.py"), "--arch", String(NVIDIA_ARCH), ...modules], {
-    encoding: "utf8",
-    env: { ...process.env, NV_ROOT: join(COMPILERS, "nv"), PYTHONDONTWRITEBYTECODE: "1" },
-    maxBuffer: 2 ** 28,
   });
-  const nvidia = new Map(linesOf(stdout).map((line) => [line.name, line]));
-  const [ptxas] = execFileSync("find", [join(COMPILERS, "nv"), "-name", "ptxas", "-type", "f"], {
+  const [{ device }] = run(process.execPath, [here("amd.mjs")], undefined, environment(spirv))!;
+  const amd = new Map<string, Line>();
+  const nvidia = new Map<string, Line>();
+  const limited = new Set<string>();
+  // a process for each kernel where there is a limit, else one for all
+  for (const [i, batch] of (limit === undefined ? [files] : files.map((file) => [file])).entries()) {
+    const modules = join(spirv, String(i));
+    mkdirSync(modules);
+    const lines = run(process.execPath, [here("amd.mjs"), ...batch], limit, environment(modules));
+    for (const line of lines ?? []) if (line.name !== undefined) amd.set(String(line.name), line);
+    if (lines === undefined) {
+      limited.add(names[i]);
+      // what did not end was not named
+      const [module] = readdirSync(modules).filter((name) => /^\d+\.spv$/.test(name));
+      if (module !== undefined) renameSync(join(modules, module), join(modules, `${names[i]}.spv`));
+    }
+    const found = readdirSync(modules).map((name) => join(modules, name));
+    const args = [here("nvidia.py"), "--arch", String(NVIDIA_ARCH), ...found];
+    const home = { NV_ROOT: join(COMPILERS, "nv"), PYTHONDONTWRITEBYTECODE: "1" };
+    const said = run("python3", args, limit, home);
+    if (said === undefined) limited.add(names[i]);
+    for (const line of said ?? [])
+      if (line.limited) limited.add(String(line.name));
+      else nvidia.set(String(line.name), line);
+  }
+  const [ptxas] = execFileSync("find", ["-L", join(COMPILERS, "nv"), "-name", "ptxas", "-type", "f"], {
     encoding: "utf8",
   }).split("\n");
   const version = /release ([\d.]+), V([\d.]+)/.exec(execFileSync(ptxas, ["--version"], { encoding: "utf8" }));
+  const places = new Map(names.map((name, i) => [name, i]));
+  const placeOf = (name: string) => places.get(name) ?? places.get(name.slice(0, name.lastIndexOf("."))) ?? 0;
+  const all = [...new Set([...amd.keys(), ...limited])].sort((a, b) => placeOf(a) - placeOf(b));
   return {
-    amd: `${String(amd[0]?.device)}, ${AMD_CHIP}`,
+    amd: `${String(device)}, ${AMD_CHIP}`,
     nvidia: `ptxas ${version?.[2] ?? "?"}, sm_${NVIDIA_ARCH}`,
-    rows: amd.map((line) => rowOf(line, nvidia.get(line.name))),
+    rows: all.map((name) => rowOf(name, amd.get(name), nvidia.get(name), limited.has(name) ? limit : undefined)),
   };
 }
 
-function rowOf(amd: Line, nvidia: Line | undefined): Row {
-  const of = (line: Line, name: string) => Number(line[name] ?? 0);
+/** The lines that a compiler prints; undefined if it took more than `limit` seconds of processor time. */
+function run(
+  command: string,
+  args: readonly string[],
+  limit: number | undefined,
+  variables: Readonly<Record<string, string>>,
+): Line[] | undefined {
+  const bound = limit === undefined ? "" : `ulimit -t ${limit}; `;
+  const { status, signal, stdout, stderr } = spawnSync("bash", ["-c", `${bound}exec "$@"`, "bash", command, ...args], {
+    encoding: "utf8",
+    env: { ...process.env, ...variables },
+    maxBuffer: 2 ** 28,
+  });
+  if (signal === "SIGKILL" || signal === "SIGXCPU") return undefined;
+  // what NVIDIA's front end refuses has no figures
+  if (status !== 0 && command === process.execPath) throw new Error(stderr.slice(-2000));
+  return linesOf(stdout);
+}
+
+function rowOf(name: string, amd: Line | undefined, nvidia: Line | undefined, limit: number | undefined): Row {
+  const of = (line: Line, field: string) => Number(line[field] ?? 0);
   return {
-    name: String(amd.name),
-    amd: {
-      live: of(amd, "Pre-Sched VGPRs"),
-      spilled: of(amd, "Spilled VGPRs"),
-      scratch: of(amd, "Scratch size") / of(amd, "subgroup_size"),
-      code: of(amd, "Code size"),
-      throughput: of(amd, "Inverse Throughput"),
-      latency: of(amd, "Latency"),
-      seconds: of(amd, "compile_s"),
-    },
-    nvidia: nvidia && {
-      registers: of(nvidia, "registers"),
-      spilled: of(nvidia, "spill_stores") + of(nvidia, "spill_loads"),
-      stack: of(nvidia, "stack"),
-      code: of(nvidia, "code_bytes"),
-      seconds: of(nvidia, "ptxas_s"),
-    },
+    name,
+    ...(amd && {
+      amd: {
+        live: of(amd, "Pre-Sched VGPRs"),
+        spilled: of(amd, "Spilled VGPRs"),
+        scratch: of(amd, "Scratch size") / of(amd, "subgroup_size"),
+        code: of(amd, "Code size"),
+        throughput: of(amd, "Inverse Throughput"),
+        latency: of(amd, "Latency"),
+        seconds: of(amd, "compile_s"),
+      },
+    }),
+    ...(nvidia && {
+      nvidia: {
+        registers: of(nvidia, "registers"),
+        spilled: of(nvidia, "spill_stores") + of(nvidia, "spill_loads"),
+        stack: of(nvidia, "stack"),
+        code: of(nvidia, "code_bytes"),
+        seconds: of(nvidia, "ptxas_s"),
+      },
+    }),
+    ...(limit !== undefined && { limit }),
   };
 }
 

@@ -72,10 +72,7 @@ static void dump(const char *variable, int number, const char *suffix, const voi
   fclose(f);
 }
 
-static void log_pipeline(VkDevice d, const VkComputePipelineCreateInfo *ci, VkPipeline pipeline, double seconds) {
-  int number = pipelines++;
-  for (Code *c = codes; c; c = c->next)
-    if (c->module == ci->stage.module) { dump("NULL_DRIVER_SPIRV", number, "spv", c->words, c->size); break; }
+static void log_pipeline(VkDevice d, const VkComputePipelineCreateInfo *ci, VkPipeline pipeline, int number, double seconds) {
   const char *path = getenv("NULL_DRIVER_LOG");
   FILE *f = path ? fopen(path, "a") : 0;
   if (!f) return;
@@ -129,13 +126,19 @@ static VkResult create_pipelines(VkDevice d, VkPipelineCache cache, uint32_t n, 
     VkComputePipelineCreateInfo mine = ci[i];
     mine.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     if (getenv("NULL_DRIVER_IR")) mine.flags |= VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+    // before it is compiled, which may be ended by a limit
+    pthread_mutex_lock(&lock);
+    int number = pipelines++;
+    for (Code *c = codes; c; c = c->next)
+      if (c->module == mine.stage.module) { dump("NULL_DRIVER_SPIRV", number, "spv", c->words, c->size); break; }
+    pthread_mutex_unlock(&lock);
     struct timespec t0, t1;
-    clock_gettime(CLOCK_MONOTONIC, &t0);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
     VkResult r = NEXT(d, vkCreateComputePipelines)(d, cache, 1, &mine, a, &out[i]);
-    clock_gettime(CLOCK_MONOTONIC, &t1);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
     if (r != VK_SUCCESS) return r;
     pthread_mutex_lock(&lock);
-    log_pipeline(d, &mine, out[i], t1.tv_sec - t0.tv_sec + (t1.tv_nsec - t0.tv_nsec) * 1e-9);
+    log_pipeline(d, &mine, out[i], number, t1.tv_sec - t0.tv_sec + (t1.tv_nsec - t0.tv_nsec) * 1e-9);
     pthread_mutex_unlock(&lock);
   }
   return VK_SUCCESS;

@@ -5,7 +5,7 @@
 CUDA C through libnvrtc (nvidia-cuda-nvrtc-cu12), ptxas (nvidia-cuda-nvcc-cu12), nvdisasm (nvidia-cuda-nvdisasm): wheels
 unpacked under NV_ROOT. Files end in .spv, or in .cu (then compiled as they are, entry point `kernel`).
 """
-import argparse, collections, ctypes, glob, json, os, re, subprocess, sys, tempfile, time
+import argparse, collections, ctypes, glob, json, os, re, resource, subprocess, sys, tempfile, time
 from spirv_to_cuda import translate
 
 ROOT = os.environ.get('NV_ROOT', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'nv'))
@@ -49,17 +49,20 @@ def stats(path, arch, maxreg, sass):
     source = open(path).read() if path.endswith('.cu') else translate(open(path, 'rb').read(), bounds=not maxreg)
     ptx = ptx_of(source, arch)
     t1 = time.time()
+    spent = lambda: resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    c0 = spent()
     with tempfile.TemporaryDirectory() as d:
         open(f'{d}/k.ptx', 'w').write(ptx)
         cmd = [find('ptxas'), f'-arch=sm_{arch}', '-v', '-O3', f'{d}/k.ptx', '-o', f'{d}/k.cubin'] + ([f'--maxrregcount={maxreg}'] if maxreg else [])
         p = subprocess.run(cmd, capture_output=True, text=True)
+        if p.returncode < 0: return dict(name=name, limited=True)
         if p.returncode: raise RuntimeError(p.stderr[:2000])
-        t2 = time.time()
+        c1 = spent()
         info = p.stderr
         number = lambda r: int(m.group(1)) if (m := re.search(r, info)) else 0
         row = dict(name=name, arch=arch, maxreg=maxreg, registers=number(r'Used (\d+) registers'), stack=number(r'(\d+) bytes stack frame'),
                    spill_stores=number(r'(\d+) bytes spill stores'), spill_loads=number(r'(\d+) bytes spill loads'),
-                   nvrtc_s=round(t1 - t0, 2), ptxas_s=round(t2 - t1, 2), ptx_lines=ptx.count('\n'))
+                   nvrtc_s=round(t1 - t0, 2), ptxas_s=round(c1 - c0, 2), ptx_lines=ptx.count('\n'))
         text = subprocess.run([find('nvdisasm'), '-c', f'{d}/k.cubin'], capture_output=True, text=True).stdout
         ops = re.findall(r'^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)', text, re.M)
         while ops and ops[-1] in ('NOP', 'BRA'): ops.pop()

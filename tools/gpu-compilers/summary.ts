@@ -1,0 +1,110 @@
+// what results say of each environment or model at one glance, and which kernels are over the bounds, with the reasons
+import { reasonFor } from "./reasons.ts";
+import type { Measured, Row } from "./measure.ts";
+
+/** What a lane of AMD's and NVIDIA's GPUs has of registers, and bytes of code that caches of instructions hold. */
+export const MOST_REGISTERS = 255;
+export const MOST_CODE = 64 << 10;
+
+interface Kernel {
+  readonly target: string;
+  /** How it was written, if not as a GPU gets it. */
+  readonly form: string | undefined;
+  readonly rows: Row[];
+}
+
+/** Pieces of a kernel are named by their number and the stage that they begin with. */
+const NAME = /^(.*?)(?:, (\w+))?(?: \d+(?: .*)?)?$/;
+
+function kernelsOf(rows: readonly Row[]): Kernel[] {
+  const kernels = new Map<string, Kernel>();
+  for (const row of rows) {
+    if (row.name.startsWith("learner.")) continue;
+    const [, target, form] = NAME.exec(row.name)!;
+    const id = `${target}, ${form}`;
+    if (!kernels.has(id)) kernels.set(id, { target, form, rows: [] });
+    kernels.get(id)!.rows.push(row);
+  }
+  return [...kernels.values()];
+}
+
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1024)} KB`;
+const bytes = (count: number): string => (count < 1024 ? String(count) : `${(count / 1024).toFixed(1)} KB`);
+
+/** The most of any piece; a compile that was given up counts as more than all. */
+function most(
+  rows: readonly Row[],
+  of: (row: Row) => number | undefined,
+  show: (n: number) => string = String,
+): string {
+  const known = rows.map(of).filter((n) => n !== undefined);
+  const missing = rows.find((row) => of(row) === undefined);
+  const limit = missing === undefined ? "" : missing.limit === undefined ? "?" : `over ${missing.limit} s`;
+  if (known.length === 0) return limit;
+  return `${show(Math.max(...known))}${limit && `, one ${limit}`}`;
+}
+
+const cellsOf = (rows: readonly Row[]): string[] => [
+  most(rows, ({ amd }) => amd?.live),
+  most(rows, ({ amd }) => amd?.spilled),
+  most(rows, ({ amd }) => amd?.code, kilobytes),
+  most(rows, ({ nvidia }) => nvidia?.spilled, bytes),
+  most(rows, ({ nvidia }) => nvidia?.code, kilobytes),
+];
+
+const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+const head = (texts: readonly string[], numbers: readonly string[]): string[] => [
+  line([...texts, ...numbers]),
+  line([...texts.map(() => "---"), ...numbers.map(() => "---:")]),
+];
+
+/** Whether a kernel is over a bound, as a GPU gets it, and of which compiler. */
+export function isOver({ amd, nvidia }: Row): boolean {
+  return (amd?.live ?? 0) > MOST_REGISTERS || Math.max(amd?.code ?? 0, nvidia?.code ?? 0) > MOST_CODE;
+}
+
+/** Kernels as GPUs get them that are over a bound. */
+export const overBounds = (rows: readonly Row[]): Row[] =>
+  kernelsOf(rows)
+    .filter(({ form }) => form === undefined)
+    .flatMap((kernel) => kernel.rows.filter(isOver));
+
+export function summary({ rows }: Measured): string {
+  const kernels = kernelsOf(rows);
+  const names = [...new Set(kernels.map(({ target }) => target))].sort((a, b) => a.localeCompare(b));
+  const titles = ["AMD live registers", "spilled", "code", "NVIDIA spilled B", "code"];
+  const lines = names.flatMap((name) => {
+    const of = (wanted: string | undefined) => kernels.find(({ target, form }) => target === name && form === wanted);
+    const [before, now] = [of("software"), of(undefined)];
+    return [
+      ...(before ? [line([name, "before", "1", ...cellsOf(before.rows)])] : []),
+      ...(now ? [line([before ? "" : name, "now", String(now.rows.length), ...cellsOf(now.rows)])] : []),
+    ];
+  });
+  const over = overBounds(rows).map((row) =>
+    line([
+      row.name,
+      String(row.amd?.live ?? ""),
+      row.amd ? kilobytes(row.amd.code) : "",
+      row.nvidia ? kilobytes(row.nvidia.code) : "",
+      reasonFor(row) ?? "",
+    ]),
+  );
+  return [
+    "## Each environment, before and now",
+    "",
+    "Before: as software drivers get it, which is how every adapter got it before kernels were written by adapter. Now: as a GPU with subgroups of 64 lanes gets it, in so many kernels; the most of any.",
+    "",
+    ...head(["environment or model", ""], ["kernels", ...titles]),
+    ...lines,
+    "",
+    `## Over ${MOST_REGISTERS} registers or ${kilobytes(MOST_CODE)} of code`,
+    "",
+    "Kernels as GPUs get them, by either compiler's figures.",
+    "",
+    `| kernel | AMD live registers | code | NVIDIA code | why it is so |`,
+    `| --- | ---: | ---: | ---: | --- |`,
+    ...over,
+    "",
+  ].join("\n");
+}
