@@ -94,19 +94,22 @@ function write(to: string, now: Measured, prefix: string | undefined): void {
 
 /** Rows of texts that were compiled before: tasks on one model share kernels. */
 const known = new Map<string, Row>();
+/** A kernel without its first line, which names the task. */
+const textOf = (code: string): string => code.slice(code.indexOf("\n"));
 
 function compile(kernels: Readonly<Record<string, string>>, prefix: string | undefined): void {
-  const isNew = ([, text]: readonly [string, string]) => !known.has(text);
-  const now = measure(Object.fromEntries(Object.entries(kernels).filter(isNew)), limit);
+  const now = measure(
+    Object.fromEntries(Object.entries(kernels).filter(([, code]) => !known.has(textOf(code)))),
+    limit,
+  );
   // entry points of one text have rows of their own
-  for (const row of now.rows) if (kernels[row.name] !== undefined) known.set(kernels[row.name], row);
-  const again = Object.entries(kernels).flatMap(([name, text]) => {
-    const row = known.get(text);
-    return row && row.name !== name ? [{ ...row, name }] : [];
+  for (const row of now.rows) if (kernels[row.name] !== undefined) known.set(textOf(kernels[row.name]), row);
+  const rows = Object.entries(kernels).flatMap(([name, code]) => {
+    const row = known.get(textOf(code));
+    return row ? [{ ...row, name }] : now.rows.filter((one) => one.name.startsWith(`${name}.`));
   });
-  const all = { ...now, rows: [...now.rows, ...again] };
-  console.log(table(all));
-  if (values.write !== undefined) write(values.write, all, prefix);
+  console.log(table({ ...now, rows }));
+  if (values.write !== undefined) write(values.write, { ...now, rows }, prefix);
 }
 
 for (const { name, target } of targets) {
