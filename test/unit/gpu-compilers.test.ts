@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { learnerKernels, stepKernels } from "../../tools/gpu-compilers/kernels.ts";
+import { reasonFor } from "../../tools/gpu-compilers/reasons.ts";
+import { overBounds, page } from "../../tools/gpu-compilers/summary.ts";
 import { growth, install, isInstalled, measure, type Measured, type Row } from "../../tools/gpu-compilers/measure.ts";
 
 const RESULTS = new URL("../../bench/results/gpu-compilers.json", import.meta.url);
@@ -47,6 +49,14 @@ describe("growth", () => {
     expect(growth(before, measured(row("three", 9000)))).toEqual([]);
     expect(growth(before, { ...measured(row("one", 9000)), amd: "b", nvidia: "m" })).toEqual([]);
   });
+});
+
+test("the page of results is that of the numbers, with a reason for each kernel over a bound", () => {
+  const written = readFileSync(new URL("gpu-compilers.md", RESULTS), "utf8");
+  expect(written, "run npx tsx tools/gpu-compilers --write bench/results/gpu-compilers").toBe(page(results));
+  const over = overBounds(results.rows);
+  expect(over.map(({ name }) => name)).toContain("Humanoid-v5 3 solver");
+  expect(over.filter((one) => reasonFor(one) === undefined)).toEqual([]);
 });
 
 describe.skipIf(missing !== undefined)("compilers for GPUs", () => {

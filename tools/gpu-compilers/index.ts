@@ -1,8 +1,10 @@
 /**
- * `npx tsx tools/gpu-compilers [--form FORM] [--learner] [--write FILE] ENV_OR_MODEL ...`: a table of what two compilers
- * for GPUs say of step kernels (and of the learner's), with no GPU. `NAME=MODEL` names the rows of a model. `--form gpu` (default), whole, cut, straight, rolled, software.
- * `--write FILE` adds the rows to a file of results, FILE.json, in place of those of the same names, and prints it as FILE.md.
- * `--watched` measures what the test compares. Exit codes: 0 done, 2 bad usage, 3 the compilers cannot be installed here.
+ * `npx tsx tools/gpu-compilers [--form FORM] [--learner] [--limit SECONDS] [--write FILE] ENV_OR_MODEL ...`: a table of what
+ * two compilers for GPUs say of step kernels (and of the learner's), with no GPU. `NAME=MODEL` names the rows of a model.
+ * `--form gpu` (default), whole, cut, straight, rolled, software. `--all`: every environment. `--limit`: a compile that takes
+ * more processor time is given up. `--write FILE` adds the rows to a file of results, FILE.json, in place of those of the same
+ * names, and prints it as FILE.md; alone it prints that again. `--watched` measures what the test compares. Exit codes: 0
+ * done, 2 bad usage, 3 the compilers cannot be installed here.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -11,39 +13,10 @@ import { tasks } from "../../envs/index.ts";
 import { FORMS, learnerKernels, stepKernels, type Form } from "./kernels.ts";
 
 import { install, measure, type Measured, type Row } from "./measure.ts";
-import { summary } from "./summary.ts";
+import { page, table } from "./summary.ts";
 
 /** The environments that are watched. */
 const WATCHED = ["Hopper-v5", "HalfCheetah-v5", "Ant-v5"];
-
-/** A compile that was given up. */
-const over = (limit: number | undefined): string | undefined => (limit === undefined ? undefined : `over ${limit}`);
-
-const COLUMNS: readonly (readonly [string, (row: Row) => number | string | undefined])[] = [
-  ["AMD live registers", ({ amd }) => amd?.live],
-  ["spilled", ({ amd }) => amd?.spilled],
-  ["scratch B", ({ amd }) => amd?.scratch],
-  ["code B", ({ amd }) => amd?.code],
-  ["inv. throughput", ({ amd }) => amd?.throughput],
-  ["compile s", ({ amd, limit }) => amd?.seconds ?? over(limit)],
-  ["NVIDIA registers", ({ nvidia }) => nvidia?.registers],
-  ["spilled B", ({ nvidia }) => nvidia?.spilled],
-  ["stack B", ({ nvidia }) => nvidia?.stack],
-  ["code B", ({ nvidia }) => nvidia?.code],
-  ["compile s", ({ nvidia, limit }) => nvidia?.seconds ?? over(limit)],
-];
-
-function table({ amd, nvidia, rows }: Measured): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [
-    `${amd}; ${nvidia}. Bytes of stack and scratch are a lane's.`,
-    "",
-    line(["kernel", ...COLUMNS.map(([title]) => title)]),
-    line(["---", ...COLUMNS.map(() => "---:")]),
-    ...rows.map((row) => line([row.name, ...COLUMNS.map(([, of]) => of(row)?.toLocaleString("en") ?? "")])),
-    "",
-  ].join("\n");
-}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -65,6 +38,10 @@ const targets = given.map((one) => {
   const [, name, target] = /^([^=/]+)=(.+)$/.exec(one) ?? [one, basename(one).replace(/\.\w+$/, ""), one];
   return { name, target };
 });
+if (targets.length === 0 && !values.learner && values.write !== undefined && existsSync(`${values.write}.json`)) {
+  writeFileSync(`${values.write}.md`, page(JSON.parse(readFileSync(`${values.write}.json`, "utf8")) as Measured));
+  process.exit(0);
+}
 if (!FORMS.includes(form) || (targets.length === 0 && !values.learner) || (limit !== undefined && !(limit > 0))) {
   console.error(
     `usage: npx tsx tools/gpu-compilers [--form ${FORMS.join("|")}] [--learner] [--write FILE] ENV_OR_MODEL ...`,
@@ -86,10 +63,7 @@ function write(to: string, now: Measured, prefix: string | undefined): void {
   const isPiece = (name: string) => prefix !== undefined && (name === prefix || name.startsWith(`${prefix} `));
   const all = { ...now, rows: [...kept.filter(({ name }) => !names.has(name) && !isPiece(name)), ...now.rows] };
   writeFileSync(file, `${JSON.stringify(all, null, 1)}\n`);
-  writeFileSync(
-    `${to}.md`,
-    `# What compilers for GPUs say of kernels\n\n${summary(all)}\n## All kernels\n\n${table(all)}`,
-  );
+  writeFileSync(`${to}.md`, page(all));
 }
 
 /** Rows of texts that were compiled before: tasks on one model share kernels. */

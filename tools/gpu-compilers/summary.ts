@@ -3,8 +3,8 @@ import { reasonFor } from "./reasons.ts";
 import type { Measured, Row } from "./measure.ts";
 
 /** What a lane of AMD's and NVIDIA's GPUs has of registers, and bytes of code that caches of instructions hold. */
-export const MOST_REGISTERS = 255;
-export const MOST_CODE = 64 << 10;
+const MOST_REGISTERS = 255;
+const MOST_CODE = 64 << 10;
 
 interface Kernel {
   readonly target: string;
@@ -59,7 +59,7 @@ const head = (texts: readonly string[], numbers: readonly string[]): string[] =>
 ];
 
 /** Whether a kernel is over a bound, as a GPU gets it, and of which compiler. */
-export function isOver({ amd, nvidia }: Row): boolean {
+function isOver({ amd, nvidia }: Row): boolean {
   return (amd?.live ?? 0) > MOST_REGISTERS || Math.max(amd?.code ?? 0, nvidia?.code ?? 0) > MOST_CODE;
 }
 
@@ -69,7 +69,7 @@ export const overBounds = (rows: readonly Row[]): Row[] =>
     .filter(({ form }) => form === undefined)
     .flatMap((kernel) => kernel.rows.filter(isOver));
 
-export function summary({ rows }: Measured): string {
+function summary({ rows }: Measured): string {
   const kernels = kernelsOf(rows);
   const names = [...new Set(kernels.map(({ target }) => target))].sort((a, b) => a.localeCompare(b));
   const titles = ["AMD live registers", "spilled", "code", "NVIDIA spilled B", "code"];
@@ -108,3 +108,35 @@ export function summary({ rows }: Measured): string {
     "",
   ].join("\n");
 }
+
+/** A compile that was given up. */
+const over = (limit: number | undefined): string | undefined => (limit === undefined ? undefined : `over ${limit}`);
+
+const COLUMNS: readonly (readonly [string, (row: Row) => number | string | undefined])[] = [
+  ["AMD live registers", ({ amd }) => amd?.live],
+  ["spilled", ({ amd }) => amd?.spilled],
+  ["scratch B", ({ amd }) => amd?.scratch],
+  ["code B", ({ amd }) => amd?.code],
+  ["inv. throughput", ({ amd }) => amd?.throughput],
+  ["compile s", ({ amd, limit }) => amd?.seconds ?? over(limit)],
+  ["NVIDIA registers", ({ nvidia }) => nvidia?.registers],
+  ["spilled B", ({ nvidia }) => nvidia?.spilled],
+  ["stack B", ({ nvidia }) => nvidia?.stack],
+  ["code B", ({ nvidia }) => nvidia?.code],
+  ["compile s", ({ nvidia, limit }) => nvidia?.seconds ?? over(limit)],
+];
+
+export function table({ amd, nvidia, rows }: Measured): string {
+  return [
+    `${amd}; ${nvidia}. Bytes of stack and scratch are a lane's.`,
+    "",
+    line(["kernel", ...COLUMNS.map(([title]) => title)]),
+    line(["---", ...COLUMNS.map(() => "---:")]),
+    ...rows.map((row) => line([row.name, ...COLUMNS.map(([, of]) => of(row)?.toLocaleString("en") ?? "")])),
+    "",
+  ].join("\n");
+}
+
+/** All of them as a page. */
+export const page = (all: Measured): string =>
+  `# What compilers for GPUs say of kernels\n\n${summary(all)}\n## All kernels\n\n${table(all)}`;
