@@ -101,6 +101,8 @@ export function planArenas(spec: BatchSpec, context: PlanContext = {}): Plan {
 export interface PlanHelp {
   /** The same batch with another count of worlds: its kernels are taken over, what they address does not depend on it. */
   readonly known?: PlannedBatch;
+  /** Whose kernels are taken over though they address other arenas: only the sizes of the plan are wanted. */
+  readonly like?: PlannedBatch;
   /** Told of each kernel before the next is traced, and of the plan without the constants of the kernels. */
   readonly traced?: (name: string, kernel: WgslKernel, plan: Plan) => void;
 }
@@ -109,7 +111,7 @@ export interface PlanHelp {
 export function planOf(
   spec: BatchSpec,
   context: PlanContext = {},
-  { known, traced = () => {} }: PlanHelp = {},
+  { known, like, traced = () => {} }: PlanHelp = {},
 ): PlannedBatch {
   const { name, numEnvs, host = [] } = spec;
   const bare = planArenas(spec, context);
@@ -117,9 +119,10 @@ export function planOf(
   const tell = (kernel: string, made: WgslKernel) => traced(kernel, made, bare);
 
   const { traces, kernels, cuts, tables } =
-    known && sameLayouts(known, layouts)
+    like ??
+    (known && sameLayouts(known, layouts)
       ? known
-      : timed("trace", () => traceKernels(spec, layouts, tell, bare.tileWidth, context.emission));
+      : timed("trace", () => traceKernels(spec, layouts, tell, bare.tileWidth, context.emission)));
   const arenas = [...fixedArenas(spec), ...tables];
   const stages = compiledKernels({ kernels, cuts }).map(([kernelName, { buffers }]) => ({
     name: kernelName,

@@ -3,6 +3,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import type { Task, VecOptions } from "../env/index.ts";
 import { withDevice } from "../batch/devices.ts";
+import { unrollByDefault } from "../batch/kernel/form.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/index.ts";
 import { controlsOf } from "../compare/task-controls.ts";
@@ -10,6 +11,7 @@ import { defineTarget } from "../env/describe.ts";
 import { machineFacts } from "./machine.ts";
 import { Runner, type Measured } from "./runner.ts";
 import { ActionPool, PHASES, type Motion } from "./actions.ts";
+import { affordable, leftOutText, type LeftOut } from "./counts.ts";
 import { contactsOf } from "./contacts.ts";
 import { MuJoCoPeers } from "./mujoco-peer.ts";
 import { measureStages } from "./stages.ts";
@@ -29,6 +31,8 @@ import {
 export interface BenchOptions {
   /** Worlds of each batch. */
   readonly numEnvs: readonly number[];
+  /** Seconds of a control step beyond which counts are left out, but for GPUs. Default: none is. */
+  readonly longestStep?: number;
   /** Seconds of each measurement (default 1). */
   readonly seconds?: number;
   /** Measurements of everything, interleaved (default 3). */
@@ -53,6 +57,8 @@ const STARTS = 64;
 const SCOUTS = 32;
 /** They have so many times as long. */
 const SCOUT_SHARE = 10;
+/** Worlds by whose steps the counts of large models are judged. */
+const FEW = 4;
 /** The batch that is warmed up is the largest of at most this many worlds; others continue from its states. */
 const WARM_WORLDS = 1024;
 
@@ -81,21 +87,30 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
       if (lease) await runner.actOnDevice(lease.gpu, pool);
       return runner;
     };
-    const counts = [...options.numEnvs].sort((a, b) => a - b);
-    const warm = await make(counts.findLast((n) => n <= WARM_WORLDS) ?? counts[0]);
-    await warm.env.reset();
-    const starts = await statesOf(warm);
-    if (!(await warm.warmUp(maxEpisodeSteps, seconds)) && warm.env.numEnvs > SCOUTS) {
-      // steps take so long that fewer worlds go ahead
-      progress(`${task.id}: warming up ${SCOUTS} worlds`);
-      const scout = await Runner.create(task, { ...batch, numEnvs: SCOUTS }, seed, pool);
+    const goAhead = async <T>(numEnvs: number, share: number, use: (scout: Runner) => T): Promise<Awaited<T>> => {
+      progress(`${task.id}: warming up ${numEnvs} worlds`);
+      const scout = await Runner.create(task, { ...batch, numEnvs }, seed, pool);
       try {
-        await scout.warmUp(maxEpisodeSteps, SCOUT_SHARE * seconds);
-        await warm.continueFrom(scout);
+        await scout.warmUp(maxEpisodeSteps, share * seconds);
+        return await use(scout);
       } finally {
         await scout.close();
       }
+    };
+    let counts = options.numEnvs.toSorted((a, b) => a - b);
+    let left: LeftOut | undefined;
+    const isSmall = options.batch?.unroll ?? unrollByDefault(settings.model);
+    if (options.longestStep !== undefined && !isSmall && lease?.gpu.info.kind !== "gpu") {
+      const slowest = await goAhead(FEW, 1, (scout) => scout.slowest);
+      ({ counts, left } = affordable(counts, { numEnvs: FEW, slowest }, options.longestStep));
+      if (left) progress(`${task.id}: ${leftOutText(left)}`);
     }
+    const warm = await make(counts.findLast((n) => n <= WARM_WORLDS) ?? counts[0]);
+    await warm.env.reset();
+    const starts = await statesOf(warm);
+    // steps that take so long that fewer worlds go ahead
+    if (!(await warm.warmUp(maxEpisodeSteps, seconds)) && warm.env.numEnvs > SCOUTS)
+      await goAhead(SCOUTS, SCOUT_SHARE, (scout) => warm.continueFrom(scout));
     const midst = await statesOf(warm);
 
     let refused: Refusal | undefined;
@@ -177,6 +192,7 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
       rows,
       growth: growthOf(rows, kind !== "gpu"),
       ...(refused ? { refused } : {}),
+      ...(left ? { left } : {}),
       contacts,
       ...(stages ? { stages } : {}),
       bytes: warm.env.plan.fields

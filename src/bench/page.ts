@@ -1,4 +1,5 @@
 // what benchmarks found, as a page: a table of all environments, then charts of each
+import { leftOutText } from "./counts.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { barChart } from "../report/bars.ts";
 import { lineChart } from "../report/chart.ts";
@@ -87,6 +88,7 @@ function section(b: Bench): string {
           `${formatCount(b.refused.numEnvs)} worlds do not fit (${b.refused.code}); ${formatCount(b.refused.largest)} do`,
         ]
       : []),
+    ...(b.left ? [leftOutText(b.left)] : []),
     ...(b.stages ? [b.stages.note] : []),
     ...("absent" in b.native ? [`native MuJoCo ${b.native.absent}`] : []),
     ...("absent" in b.jax ? [`MJX, Brax and MuJoCo Warp: ${b.jax.absent}`] : []),

@@ -3,6 +3,7 @@ import { formatCount } from "../core/units.ts";
 import type { MachineFacts } from "./machine.ts";
 import type { Runner } from "./runner.ts";
 import type { Motion } from "./actions.ts";
+import type { LeftOut } from "./counts.ts";
 import type { FirstSteps } from "./first-step.ts";
 import type { Absent, EnvpoolPeer, JaxPeer, NativePeer } from "./python-peer.ts";
 import type { Stages } from "./stages.ts";
@@ -93,6 +94,8 @@ export interface Bench {
   readonly rows: readonly BenchRow[];
   readonly growth: Growth;
   readonly refused?: Refusal;
+  /** Counts that were not measured since their steps would take long; undefined where none is. */
+  readonly left?: LeftOut;
   /** Mean contacts of a world at the end, to be read beside those of the peers. */
   readonly contacts: number;
   /** What a world takes, by field; staging memory and tables are not of a world. */

@@ -39,6 +39,7 @@ export class Runner {
   #burst = 1;
   #worldSteps = 0;
   #episodes = 0;
+  #slowest = 0;
 
   private constructor(env: VectorEnv, actions: readonly (Float32Array | Int32Array)[], firstStepMs: number) {
     this.env = env;
@@ -111,7 +112,9 @@ export class Runner {
     const begin = now();
     let steps = 0;
     while (steps < WARM_STEPS && now() - begin < WARM_SHARE * seconds) {
+      const before = now();
       await this.step();
+      this.#slowest = Math.max(this.#slowest, now() - before);
       steps++;
     }
     this.#pace((now() - begin) / steps);
@@ -149,6 +152,11 @@ export class Runner {
     this.#worldSteps += this.env.numEnvs;
     for (let w = 0; w < terminated.length; w++) if (terminated[w] !== 0 || truncated[w] !== 0) this.#episodes++;
     return result;
+  }
+
+  /** Seconds of the slowest control step while it was warmed up. */
+  get slowest(): number {
+    return this.#slowest;
   }
 
   /** Control steps whose results all reach the host. */

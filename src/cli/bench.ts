@@ -8,6 +8,7 @@ import { list } from "../env/index.ts";
 import { bench } from "../bench/bench.ts";
 import { MOTIONS, type Motion } from "../bench/actions.ts";
 import { firstStepHere, firstSteps } from "../bench/first-step.ts";
+import { leftOutText } from "../bench/counts.ts";
 import { loopTable, measureLoop, type Loop } from "../bench/loop.ts";
 import { benchPage } from "../bench/page.ts";
 import { besideEnvpool, busyNote, effort, overview, peersOf, type Bench, type RateRange } from "../bench/report.ts";
@@ -44,7 +45,8 @@ the same model, options, start states, controls and lengths of episodes, and com
 where a Python has it, makes env steps of its own environments in as many threads as there are cores.
 Everything is measured by turns; medians are reported, and ratios of the fastest batch.
 
-  --envs LIST       worlds of each batch (16 to 65536); counts that do not fit are reported
+  --envs LIST       worlds of each batch (16 to 65536, of large models on a CPU those whose steps take 5 s at most);
+                    counts that do not fit are reported
   --seconds S       seconds of each measurement (0.5); half of it for env steps
   --repetitions N   measurements of everything (3)
   --quick           three counts, short measurements, no fresh processes, no stages
@@ -65,6 +67,8 @@ Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device o
 `;
 
 const COUNTS = "16,256,1024,4096,16384,65536";
+/** Seconds of a control step beyond which counts that nobody asked for are not measured. */
+const LONGEST_STEP = 5;
 const LOOP_COUNTS = "1,64,1024,16384";
 /** Small enough that a step is mostly what surrounds the physics. */
 const LOOP_TARGET = "InvertedPendulum-v5";
@@ -135,6 +139,7 @@ export async function run(args: string[]): Promise<number> {
   const fresh = !values.quick && (device === "gpu" || device === "wasm");
   const options = {
     numEnvs,
+    ...(values.envs === undefined ? { longestStep: LONGEST_STEP } : {}),
     seconds: length,
     repetitions: integerOption("repetitions", repetitions, 3),
     seed: integerOption("seed", values.seed, 0, 0),
@@ -238,6 +243,7 @@ function describe(b: Bench): string {
     lines.push(
       `${formatCount(b.refused.numEnvs)} worlds do not fit (${b.refused.code}); ${formatCount(b.refused.largest)} do`,
     );
+  if (b.left) lines.push(leftOutText(b.left));
   if (firstStep) {
     const { cold, warm } = firstStep;
     const time = (value: number) => `${(value / 1000).toFixed(2)} s`;

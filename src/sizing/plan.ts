@@ -11,7 +11,14 @@ import { printable } from "../memory/table.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
-import { planArenas, planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
+import {
+  planArenas,
+  planOf,
+  type PlanHelp,
+  type BatchSpec,
+  type PlanContext,
+  type PlannedBatch,
+} from "../batch/batch.ts";
 import { hostPlan, planContext, onCpu, threadsOf } from "../batch/device.ts";
 import { namedHostDevice } from "../batch/devices.ts";
 import type { PlacementOptions } from "../batch/options.ts";
@@ -70,10 +77,15 @@ function ofModel(model: Model): Planner {
 }
 
 /** Kernels and plan of a batch, without a device: of one without an adapter if the options name it. */
-export function planKernelsOf(planner: Planner, options: BatchOptions, context: PlanContext = {}): PlannedBatch {
+export function planKernelsOf(
+  planner: Planner,
+  options: BatchOptions,
+  context: PlanContext = {},
+  help: PlanHelp = {},
+): PlannedBatch {
   const device = namedHostDevice(options);
   const given = planContext(options, options.numEnvs, context);
-  const planned = planOf(planner.specOf(options), device === undefined ? given : onCpu(given));
+  const planned = planOf(planner.specOf(options), device === undefined ? given : onCpu(given), help);
   if (device === undefined) return planned;
   return { ...planned, plan: planAgainst(hostPlan(planned, device, threadsOf(options)), planned.plan.budget) };
 }
@@ -90,6 +102,9 @@ export async function plan(target: unknown, given: PlanOptions): Promise<PlanWit
   return planWithSavings(await plannerOf(target as PlanTarget, options), options, limits && { limits });
 }
 
+/** Constants of kernels beyond which tracing them takes seconds; they hardly differ between options. */
+const MANY_CONSTANTS = 1 << 20;
+
 /** A plan with its savings. */
 export async function planWithSavings(
   planner: Planner,
@@ -97,16 +112,21 @@ export async function planWithSavings(
   context: PlanContext = {},
 ): Promise<PlanWithSavings> {
   const contextOf = (of: BatchOptions) => planContext(of, of.numEnvs, context);
-  const { plan: whole } = planKernelsOf(planner, options, context);
+  const planned = planKernelsOf(planner, options, context);
+  const { plan: whole } = planned;
   const { bytesPerWorld } = whole;
 
-  // kernels are traced only for what takes bytes off a world
+  // kernels are traced only for what takes bytes off a world, those of a simulation with many constants once
+  const isLarge = [...planned.traces.values()].some(
+    ({ tables }) => tables.reduce((n, { values }) => n + values.length, 0) > MANY_CONSTANTS,
+  );
+  const help = isLarge && planner.defaults === undefined ? { like: planned } : {};
   const candidates = candidatesOf(options, planner.defaults).filter((candidate) => {
     const changed = { ...options, ...candidate.options };
     return planArenas(planner.specOf(changed), contextOf(changed)).bytesPerWorld < bytesPerWorld;
   });
   const savings = savingsOf(whole, candidates, (changes) => {
-    return planKernelsOf(planner, { ...options, ...changes }, context).plan;
+    return planKernelsOf(planner, { ...options, ...changes }, context, help).plan;
   });
   return printable({ ...whole, savings });
 }

@@ -12,6 +12,7 @@ import {
   type PlanOptions,
 } from "../../../src/index.ts";
 import { Budget } from "../../../src/memory/budget.ts";
+import { plannerOf, planWithSavings } from "../../../src/sizing/plan.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
 import type { Scalar } from "../../../src/trace/scalar.ts";
 import { loadTestModel } from "../../support/mjcf.ts";
@@ -52,6 +53,37 @@ describe("plan()", () => {
     const model = await loadTestModel("envs/hopper");
     const { savings } = await plan(model, { numEnvs: 8, outputs: ["xpos", "ncon"] });
     expect(savings.map(({ change }) => change).sort()).toEqual(["applied=false", "no output ncon", "no output xpos"]);
+  });
+
+  test("traces a model of many constants once, whatever it could save", async () => {
+    const { specOf } = await plannerOf(await loadTestModel("envs/hopper"), { numEnvs: 8 });
+    const tracesOf = async (constants: number): Promise<number> => {
+      let traces = 0;
+      const traced = (options: Parameters<typeof specOf>[0]) => {
+        const spec = specOf(options);
+        const kernels = spec.kernels.map((kernel) => ({
+          ...kernel,
+          trace: (...given: Parameters<typeof kernel.trace>) => {
+            traces++;
+            const trace = kernel.trace(...given);
+            trace.tables.push({
+              kind: "table",
+              name: "many",
+              type: "f32",
+              offset: 0,
+              values: Array<number>(constants).fill(0),
+            });
+            return trace;
+          },
+        }));
+        return { ...spec, kernels };
+      };
+      const { savings } = await planWithSavings({ defaults: undefined, specOf: traced }, { numEnvs: 8 });
+      expect(savings).toMatchObject([{ change: "applied=false" }]);
+      return traces;
+    };
+    const few = await tracesOf(1);
+    expect(await tracesOf(2 ** 20 + 1)).toBe(few / 2);
   });
 
   test.each(["CartPole", "test/models/joint_hinge.xml"])("of %s heeds budget and shards", async (target) => {
