@@ -8,7 +8,7 @@ import { table } from "./table.ts";
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
 /** Names of a list of the command line, the first of which is compared with. */
-function undersOf(text: string): Under[] {
+export function undersOf(text: string): Under[] {
   const names = text.split(",").map((name) => name.trim());
   const wrong = names.find((name) => !(UNDERS as readonly string[]).includes(name));
   if (wrong !== undefined || new Set(names).size < names.length)

@@ -6,9 +6,13 @@ import { integer } from "../core/schema.ts";
 import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Randomisation } from "../env/task/task.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { Policy } from "../rl/networks/policy.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { isPolicyFile, playerOfFile, playerOfRun, type Adapt, type Player, type PlayedPolicy } from "./players.ts";
 import { DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
+import { meanOf, stderrOf } from "./means.ts";
+import { openUnder, policyFrom, type Under } from "./under-worlds.ts";
 
 export type { SweepAxis } from "./swept-task.ts";
 
@@ -24,8 +28,12 @@ export interface SweepOptions {
   readonly sample?: boolean;
   /** Options of the environments beside those of the run, such as device and budget. */
   readonly env?: object;
-  /** Is told how many of the points are done. */
-  readonly onProgress?: (done: number, points: number) => void;
+  /** The same points again, from the same starts, on MuJoCo's own physics, or with the exported ONNX. Default: none. */
+  readonly under?: readonly Exclude<Under, "corral">[];
+  /** The bytes of a policy as ONNX, for `under`. */
+  readonly encode?: (policy: Policy) => Uint8Array;
+  /** Is told how many of the points are done, and under which of `under`. */
+  readonly onProgress?: (done: number, points: number, under: Under) => void;
 }
 
 /** What came of the episodes of one point. */
@@ -42,6 +50,18 @@ export interface SweepPoint {
   readonly success: number | undefined;
 }
 
+/** What came of the same episodes under another. */
+export interface SweepPointUnder extends SweepPoint {
+  /** Of the mean of returns, episode by episode: how much more than in corral's worlds, and its standard error. */
+  readonly gap: { readonly mean: number; readonly stderr: number };
+}
+
+export interface SweepUnder {
+  readonly under: Under;
+  readonly device: string;
+  readonly points: readonly SweepPointUnder[];
+}
+
 export interface Sweep extends PlayedPolicy {
   readonly device: string;
   readonly axes: readonly SweepAxis[];
@@ -50,6 +70,8 @@ export interface Sweep extends PlayedPolicy {
   readonly seed: number;
   /** In order of the axes, the last one fastest. */
   readonly points: readonly SweepPoint[];
+  /** The points again, under each of `under`. */
+  readonly under: readonly SweepUnder[];
 }
 
 /** Points of a sweep at most: a grid of more is a mistake. */
@@ -83,15 +105,35 @@ class FirstEpisodes {
   }
 }
 
-const meanOf = (values: ArrayLike<number>): number => Array.from(values).reduce((sum, x) => sum + x, 0) / values.length;
+/** Episodes of all worlds of a batch. */
+interface Played {
+  readonly returns: ArrayLike<number>;
+  readonly lengths: ArrayLike<number>;
+  readonly terminated: ArrayLike<number>;
+  readonly success: ArrayLike<number> | undefined;
+}
+
+/** A batch of worlds that differ by their parameters. */
+interface Batch extends AsyncDisposable {
+  readonly env: VectorEnv;
+  readonly device: string;
+  play(): Promise<Played>;
+}
+
+/** Makes the batch of some options and a task that is made of another. */
+type MakeBatch = (made: object, adapt: Adapt, reports: () => boolean) => Promise<Batch>;
+
+/** What is known of a point beside its means. */
+type PlayedPoint = SweepPoint & { readonly returns: readonly number[] };
 
 /**
  * Plays a policy on every point of a grid, in worlds side by side: what is swept is a number of each world. Values of
  * `delay` take a batch each, since they are part of the kernels.
- * @throws CorralError bad-sweep; unsupported-feature where the model's kernels are rolled; what `play` throws
+ * @throws CorralError bad-sweep; unsupported-feature where the model's kernels are rolled; not-under-mujoco; no-onnxruntime;
+ *   what `play` throws
  */
 export async function sweep(source: string, options: SweepOptions): Promise<Sweep> {
-  const { axes, episodes = 16, seed = 0, worlds = 4096, sample = false, env = {}, onProgress } = options;
+  const { axes, episodes = 16, seed = 0, worlds = 4096, sample = false, env = {}, under = [] } = options;
   checked("episodes", integer(1), episodes);
   checked("worlds", integer(1), worlds);
   if (!Array.isArray(axes) || axes.length === 0)
@@ -105,11 +147,85 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
         points: count,
       },
     );
+  if (sample && under.length > 0)
+    throw new CorralError("bad-option", "draws as in training are made on the device; leave sample or under away.");
+  const size = { axes, episodes, seed, worlds, env };
+  const told = (one: Under) => (done: number) => options.onProgress?.(done, count, one);
+  let facts: PlayedPolicy | undefined;
+  const learner: MakeBatch = async (made, adapt, reports) => {
+    const player = await (isPolicyFile(source)
+      ? playerOfFile(source, made, sample, adapt)
+      : playerOfRun(source, made, adapt));
+    facts = player.facts;
+    return {
+      ...batchOf(player, { seed, sample, reports }),
+      [Symbol.asyncDispose]: () => player[Symbol.asyncDispose](),
+    };
+  };
+  const own = await playGrid({ ...size, make: learner, told: told("corral") });
+  const others: SweepUnder[] = [];
+  for (const one of under) {
+    const { device, points } = await playGrid({ ...size, make: batchUnder(source, one, options), told: told(one) });
+    others.push({ under: one, device, points: points.map((point, i) => withGap(point, own.points[i])) });
+  }
+  const bare = own.points.map(({ returns: _, ...point }) => point);
+  return { ...facts!, device: own.device, axes, episodes, seed, points: bare, under: others };
+}
+
+function withGap({ returns, ...point }: PlayedPoint, of: PlayedPoint): SweepPointUnder {
+  const gaps = returns.map((x, i) => x - of.returns[i]);
+  return { ...point, gap: { mean: meanOf(gaps), stderr: stderrOf(gaps) } };
+}
+
+/** Worlds of corral in which a learner or a policy plays. */
+function batchOf(
+  player: Player,
+  { seed, sample, reports }: { readonly seed: number; readonly sample: boolean; readonly reports: () => boolean },
+) {
+  const { env } = player;
+  return {
+    env,
+    device: env.deviceName,
+    async play(): Promise<Played> {
+      const first = new FirstEpisodes(env.numEnvs, reports());
+      const { returns } = await player.evaluate({ seed, sample, onStep: (step) => first.step(step) });
+      return { ...first, returns };
+    },
+  };
+}
+
+/** The policy in worlds of another kind. */
+const batchUnder =
+  (source: string, under: Under, { seed = 0, encode }: SweepOptions): MakeBatch =>
+  async (made, adapt) => {
+    const { policy, id, options } = await policyFrom(source, made);
+    const own = await adapt(id, options);
+    const worlds = await openUnder(under, own.task, own.options, { policy, encode: encode ?? noOnnx });
+    return { ...worlds, play: () => worlds.play(seed) };
+  };
+
+const noOnnx = (): never => {
+  throw new CorralError("bad-option", "encode is missing: pass what makes a policy ONNX, encodePolicyOnnx.");
+};
+
+/** All points of a grid, as many at a time as worlds are allowed. */
+async function playGrid({
+  axes,
+  episodes,
+  seed,
+  worlds,
+  env,
+  make,
+  told,
+}: Required<Pick<SweepOptions, "axes" | "episodes" | "seed" | "worlds" | "env">> & {
+  readonly make: MakeBatch;
+  readonly told: (done: number) => void;
+}): Promise<{ readonly device: string; readonly points: readonly PlayedPoint[] }> {
   const grid = gridOf(axes);
   const at = axes.findIndex(({ name }) => name === DELAY);
   const delays = at < 0 ? [undefined] : axes[at].values;
-  const points: (SweepPoint | undefined)[] = grid.map(() => undefined);
-  let facts: Pick<Sweep, "device" | keyof PlayedPolicy> | undefined;
+  const points: (PlayedPoint | undefined)[] = grid.map(() => undefined);
+  let device = "";
   let done = 0;
   for (const delay of delays) {
     const own = grid.flatMap((values, i) => (delay === undefined || values[at] === delay ? [i] : []));
@@ -133,55 +249,47 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
       const acting = delay === undefined ? action : { ...action, delay };
       return { task: swept.task, options: { ...others, ...swept.options, ...(acting && { action: acting }) } };
     };
-    await using player = await (isPolicyFile(source)
-      ? playerOfFile(source, made, sample, adapt)
-      : playerOfRun(source, made, adapt));
-    facts = { ...player.facts, device: player.env.deviceName };
+    await using batch = await make(made, adapt, () => reports);
+    device = batch.device;
     for (let first = 0; first < own.length; first += perBatch) {
       const chunk = Array.from({ length: perBatch }, (_, i) => own[Math.min(first + i, own.length - 1)]);
       const rows = chunk.map((i) => grid[i]);
-      const results = await playPoints(player, rows, axes, params!, { episodes, seed, sample, reports });
+      const results = await playPoints(batch, rows, axes, params!, episodes);
       results.forEach((result, i) => (points[chunk[i]] = result));
       done += Math.min(perBatch, own.length - first);
-      onProgress?.(done, count);
+      told(done);
     }
   }
-  return { ...facts!, axes, episodes, seed, points: points as SweepPoint[] };
+  return { device, points: points as PlayedPoint[] };
 }
 
 /** Episodes of some points, as many worlds for each. */
 async function playPoints(
-  player: Player,
+  { env, play }: Batch,
   points: readonly (readonly number[])[],
   axes: readonly SweepAxis[],
   params: ReadonlyMap<string, string>,
-  {
-    episodes,
-    seed,
-    sample,
-    reports,
-  }: Required<Pick<SweepOptions, "episodes" | "seed" | "sample">> & { reports: boolean },
-): Promise<SweepPoint[]> {
-  const { env } = player;
+  episodes: number,
+): Promise<PlayedPoint[]> {
   const values = axes.flatMap(({ name }, k) => {
     const perWorld = points.flatMap((row) => Array<number>(episodes).fill(row[k]));
     return name === DELAY ? [] : [[params.get(name)!, perWorld] as const];
   });
   await env.setParams(Object.fromEntries(values));
-  const first = new FirstEpisodes(env.numEnvs, reports);
-  const { returns } = await player.evaluate({ seed, sample, onStep: (step) => first.step(step) });
-  return points.map((row, p): SweepPoint => {
-    const part = (of: Float64Array | Uint32Array | Uint8Array) => of.slice(p * episodes, (p + 1) * episodes);
-    const own = part(returns);
-    const meanReturn = meanOf(own);
-    const deviation = Math.sqrt(meanOf(Array.from(own, (x) => (x - meanReturn) ** 2)));
+  const played = await play();
+  return points.map((row, p): PlayedPoint => {
+    const part = (of: ArrayLike<number>) => Array.from(of).slice(p * episodes, (p + 1) * episodes);
+    const returns = part(played.returns);
+    const meanReturn = meanOf(returns);
+    const deviation = Math.sqrt(meanOf(returns.map((x) => (x - meanReturn) ** 2)));
     return {
       values: row,
+      returns,
       meanReturn,
       stderrReturn: deviation / Math.sqrt(episodes),
-      meanLength: meanOf(part(first.lengths)),
-      terminated: meanOf(part(first.terminated)),
-      success: first.success && meanOf(Array.from(part(first.success), (x) => (x > 0 ? 1 : 0))),
+      meanLength: meanOf(part(played.lengths)),
+      terminated: meanOf(part(played.terminated)),
+      success: played.success && meanOf(part(played.success).map((x) => (x > 0 ? 1 : 0))),
     };
   });
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { run as evaluate } from "../../../src/cli/evaluate.ts";
+import { encodePolicyOnnx } from "../../../src/export/onnx.ts";
 import { play } from "../../../src/runs/play.ts";
 import { sweep, type SweepAxis } from "../../../src/runs/sweep.ts";
 import { sweptTask } from "../../../src/runs/swept-task.ts";
@@ -68,6 +69,29 @@ test("points are the same however many worlds play at a time, up to what each wo
   expect(points[0]).toEqual(one.points[0]);
 });
 
+test("points have the same episodes under MuJoCo and as ONNX, whose gap is float32's", async () => {
+  const axes = [{ name: "gravity", values: [0.5, 2] }];
+  const under = ["mujoco", "onnx"] as const;
+  const { points, under: others } = await swept(axes, { under, encode: encodePolicyOnnx });
+  expect(others.map((one) => one.under)).toEqual(under);
+  expect(points[0].meanReturn).not.toBe(points[1].meanReturn);
+  // a pole falls within few steps: none of them is decided by rounding
+  for (const one of others)
+    expect(one.points).toEqual(points.map((point) => ({ ...point, gap: { mean: 0, stderr: 0 } })));
+  // a number that the task draws is MuJoCo's too, and so is a delay
+  const heavy = {
+    axes: [
+      { name: "mass", values: [8] },
+      { name: "delay", values: [0, 3] },
+    ],
+  };
+  const [mujoco] = (await swept(heavy.axes, { under: ["mujoco"] })).under;
+  expect(mujoco.points.map(({ gap }) => gap.mean)).toEqual([0, 0]);
+  expect(mujoco.points[0].meanReturn).not.toBe(mujoco.points[1].meanReturn);
+  await expect(swept(axes, { under: ["onnx"] })).rejects.toMatchObject({ code: "bad-option" });
+  await expect(swept(axes, { under: ["mujoco"], sample: true })).rejects.toMatchObject({ code: "bad-option" });
+});
+
 describe("what cannot be swept is refused", () => {
   test.each([
     [[{ name: "masss", values: [1] }], "nearest: mass"],
@@ -125,6 +149,17 @@ test("corral evaluate writes a page and a table", async () => {
   const page = readFileSync(out.html, "utf8");
   expect(page.match(/<svg /g)).toHaveLength(2);
   expect(page).toContain("gravity 1.5");
+  const beside = ["--sweep", "mass=0.5,2", "--under", "mujoco", "--episodes", "2", "--device", "wasm"];
+  const svg = join(folder, "grid.svg");
+  expect(await evaluate([runOf("pole"), ...beside, "--out", svg])).toBe(0);
+  const picture = readFileSync(svg, "utf8");
+  expect(picture).toMatch(/^<svg xmlns=/);
+  for (const title of ["return", "terminated", "mujoco return", "mujoco terminated", "mujoco gap"])
+    expect(picture).toContain(`aria-label="${title}"`);
+  expect(await evaluate([runOf("pole"), ...beside, "--out", out.csv])).toBe(0);
+  expect(readFileSync(out.csv, "utf8")).toContain(
+    ",mujoco return,mujoco stderr,mujoco length,mujoco terminated,mujoco gap,",
+  );
   for (const bad of ["mass", "mass=", "mass=1:2", "mass=1:2:1", "=1", "mass=x"])
     await expect(evaluate([runOf("pole"), "--sweep", bad])).rejects.toMatchObject({ code: "usage" });
 });

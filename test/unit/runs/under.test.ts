@@ -58,6 +58,6 @@ test("the command says what it takes", async () => {
     /--under is 'mujoko': pass some of corral,mujoco,onnx/,
   );
   await expect(evaluate([runOf("pendulum"), "--under", "mujoco", "--out", join(folder, "x.html")])).rejects.toThrow(
-    /--out does not go with --under/,
+    /--out goes with --under only beside --sweep/,
   );
 });

@@ -1,0 +1,146 @@
+// one policy and its worlds, on corral's physics, on MuJoCo's in float64, or as the exported ONNX in corral's
+import { join } from "node:path";
+import { withDevice } from "../batch/devices.ts";
+import { makeVec, type NamedOptions } from "../env/make.ts";
+import { makeMuJoCoVec } from "../env/mujoco-vec.ts";
+import type { VectorEnv } from "../env/host/vector-env.ts";
+import type { Task } from "../env/task/task.ts";
+import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
+import { ENDLESS_STEPS } from "../rl/evaluate.ts";
+import type { Policy } from "../rl/networks/policy.ts";
+import { lastCheckpoint } from "./checkpoints.ts";
+import { OnnxActor } from "./onnx-actor.ts";
+import { trainOptions } from "./options.ts";
+import { isPolicyFile, policyFile, readPolicy } from "./policy-file.ts";
+import { policyOfRun } from "./policy.ts";
+import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
+
+export const UNDERS = ["corral", "mujoco", "onnx"] as const;
+/** Whose physics and whose policy: corral's worlds are those of "onnx" too. */
+export type Under = (typeof UNDERS)[number];
+
+type Act = (observations: ArrayLike<number>) => Promise<readonly number[]> | readonly number[];
+
+export interface Played {
+  readonly returns: Float64Array;
+  readonly lengths: Float64Array;
+  readonly terminated: Uint8Array;
+  readonly success: Float64Array | undefined;
+  readonly infos: Readonly<Record<string, number>>;
+}
+
+/** The first episode of each world, of which those that are over are begun anew and not counted. */
+async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played> {
+  const n = env.numEnvs;
+  await env.reset({ seed });
+  const open = new Uint8Array(n).fill(1);
+  const [returns, lengths, terminated] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
+  const success = env.spec.shape.infos.includes("success") ? new Float64Array(n) : undefined;
+  const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, 0]));
+  const most = env.maxEpisodeSteps < Infinity ? env.maxEpisodeSteps : ENDLESS_STEPS;
+  for (let t = 0; t < most && open.includes(1); t++) {
+    const result = await env.step(Array.from(await act(env.observations)));
+    const told = success && result.infos.get("success")?.values;
+    for (const name of sums.keys()) {
+      const values = result.infos.get(name)?.values;
+      if (values?.length !== n) sums.delete(name);
+      else sums.set(name, sums.get(name)! + Array.from(values).reduce((sum, x, w) => sum + open[w] * x, 0));
+    }
+    const over = Uint8Array.from(result.terminated, (x, w) => x | result.truncated[w]);
+    for (let w = 0; w < n; w++) {
+      if (open[w] === 0) continue;
+      returns[w] += result.rewards[w];
+      lengths[w] = t + 1;
+      terminated[w] = result.terminated[w];
+      if (told) success[w] = told[w];
+      open[w] = over[w] ? 0 : 1;
+    }
+    if (over.includes(1) && open.includes(1)) await env.reset({ options: { mask: over } });
+  }
+  const steps = lengths.reduce((sum, x) => sum + x, 0);
+  const infos = Object.fromEntries([...sums].map(([name, sum]) => [name, sum / steps]));
+  return { returns, lengths, terminated, success, infos };
+}
+
+/** How far an action is from another, in parts of the range; of a choice 1 where it is another. */
+function apart({ head }: Policy, got: readonly number[], want: readonly number[]): number {
+  const width = (i: number) => {
+    if (head.kind === "categorical") return 0;
+    const range = head.high[i % head.actions] - head.low[i % head.actions];
+    return Number.isFinite(range) && range > 0 ? range : 1;
+  };
+  return want.reduce((most, x, i) => {
+    const far = head.kind === "categorical" ? Number(got[i] !== x) : Math.abs(got[i] - x) / width(i);
+    return Math.max(most, far);
+  }, 0);
+}
+
+/** The policy, and how to make its environment. */
+export async function policyFrom(source: string, given: object) {
+  if (isPolicyFile(source)) {
+    const { env, ...options } = given as { readonly env?: string };
+    return { policy: await readPolicy(source), id: env ?? policyFile(source).env, options, checkpoint: source };
+  }
+  assertRun(source);
+  const settings = readConfig(join(source, CONFIG_FILE));
+  const { env: trained } = trainOptions(settings);
+  const options = { ...trained, ...given };
+  const { checkpoint } = lastCheckpoint(source);
+  return { policy: await policyOfRun(source), id: String(settings.env), options, checkpoint: checkpoint.path };
+}
+
+/** Worlds that a policy plays in. */
+export interface PlayedUnder extends AsyncDisposable {
+  readonly env: VectorEnv;
+  readonly device: string;
+  /** The first episode of each world. */
+  play(seed: number): Promise<Played>;
+  /** The largest difference so far of ONNX's action from that of the policy in float64, in parts of its range. */
+  actions(): number | undefined;
+}
+
+/** Makes the worlds of a task under one of them; worlds that have ended wait. `encode` makes a policy ONNX. */
+export async function openUnder(
+  under: Under,
+  task: string | Task<object>,
+  given: object,
+  { policy, encode }: { readonly policy: Policy; readonly encode: (policy: Policy) => Uint8Array },
+): Promise<PlayedUnder> {
+  const made = { ...given, autoreset: "disabled", recorder: false } as unknown as NamedOptions;
+  const worlds =
+    under === "mujoco"
+      ? await makeMuJoCoVec(task as string, made)
+      : await inCorral(task, (await withDevice(made)) as NamedOptions);
+  const { env } = worlds;
+  let actor: OnnxActor | undefined;
+  try {
+    if (under === "onnx") actor = await OnnxActor.create(encode(policy), policy, env.numEnvs);
+  } catch (error) {
+    await worlds[Symbol.asyncDispose]();
+    throw error;
+  }
+  const applied = new AppliedPolicy(policy, env.numEnvs);
+  let actions: number | undefined;
+  const act: Act = async (observations) => {
+    const want = applied.act(observations);
+    if (!actor) return want;
+    const got = await actor.act(observations);
+    actions = Math.max(actions ?? 0, apart(policy, got, want));
+    return got;
+  };
+  return {
+    env,
+    device: under === "mujoco" ? "MuJoCo (float64)" : env.deviceName,
+    play: (seed) => playFirst(env, seed, act),
+    actions: () => actions,
+    async [Symbol.asyncDispose]() {
+      await actor?.[Symbol.asyncDispose]();
+      await worlds[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function inCorral(task: string | Task<object>, options: NamedOptions) {
+  const env = await makeVec(task as string, options);
+  return { env, [Symbol.asyncDispose]: () => env.close() };
+}
