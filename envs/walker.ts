@@ -63,7 +63,7 @@ export function walker({ model, base, feet, gait: how, speeds, upper, moved }: W
       ppo: {
         numEnvs: 256,
         steps: 4_000_000,
-        config: { ...VARIED, initialLogStd: -1.75 },
+        config: { ...VARIED, initialLogStd: -2.1 },
       },
     },
     /** How fast commands are, world by world (m/s, rad/s): a curriculum. */
@@ -132,4 +132,4 @@ export function walker({ model, base, feet, gait: how, speeds, upper, moved }: W
 }
 
 /** How far an action of 1 moves a servo's target (rad). */
-const ACTS = 0.3;
+const ACTS = 0.5;

@@ -21,19 +21,21 @@ export function undersOf(text: string): Under[] {
 interface Given {
   readonly under: string;
   readonly episodes: number;
+  readonly worlds: number | undefined;
   readonly seed: number;
   readonly env: object;
   readonly json: boolean;
 }
 
-export async function runUnder(source: string, { under, episodes, seed, env, json }: Given): Promise<void> {
+export async function runUnder(source: string, { under, episodes, worlds, seed, env, json }: Given): Promise<void> {
   const report = await evaluateUnder(source, {
     under: undersOf(under),
     episodes,
     seed,
     env,
     encode: encodePolicyOnnx,
-    onProgress: (one) => progress(`plays under ${one}`),
+    onProgress: (one, done) => progress(`under ${one}: ${done} of ${countOf(episodes, "episode")}`),
+    ...(worlds === undefined ? {} : { worlds }),
   });
   if (json) return printJson(report);
   print(`${report.id}: ${report.checkpoint}, ${countOf(report.episodes, "episode")} each, the same starts`);

@@ -35,7 +35,7 @@ side, and prints returns, lengths and how many episodes ended early (and how man
                        with means over all steps of what the task reports (info). With --sweep: on each point of the grid
   --env ENV            id or task file that a policy of a file plays in; by default the one that it names
   --episodes N         of each point (16)
-  --worlds N           that play at the same time, at most (4096)
+  --worlds N           that play at the same time, at most (4096; under mujoco as many as 1 GiB holds)
   --seed S             of start states and draws (0)
   --sample             draw actions as in training; by default the most likely ones are taken
   --out FILE           a page with heat maps (.html), the maps alone (.svg) or a table (.csv)
@@ -71,12 +71,12 @@ export async function run(args: string[]): Promise<number> {
   const axes = (values.sweep ?? []).map(axisOf);
   if (values.under !== undefined && values.sample) throw new UsageError("--sample does not go with --under.");
   if (values.under !== undefined && axes.length === 0) {
-    const other = (["out", "worlds"] as const).find((name) => values[name] !== undefined);
-    if (other !== undefined) throw new UsageError(`--${other} goes with --under only beside --sweep.`);
+    if (out !== undefined) throw new UsageError("--out goes with --under only beside --sweep.");
     const own = await environmentOf(source, values.env);
     await runUnder(source, {
       under: values.under,
       episodes: integerOption("episodes", values.episodes, 16),
+      worlds: values.worlds === undefined ? undefined : integerOption("worlds", values.worlds, 4096),
       seed: integerOption("seed", values.seed, 0, 0),
       env: { ...own, ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
       json: values.json === true,

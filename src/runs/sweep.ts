@@ -12,7 +12,7 @@ import type { PlayedStep } from "../rl/evaluate.ts";
 import { isPolicyFile, playerOfFile, playerOfRun, type Adapt, type Player, type PlayedPolicy } from "./players.ts";
 import { DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
 import { meanOf, stderrOf } from "./means.ts";
-import { openUnder, policyFrom, type Under } from "./under-worlds.ts";
+import { mostWorlds, openUnder, policyFrom, type Under } from "./under-worlds.ts";
 
 export type { SweepAxis } from "./swept-task.ts";
 
@@ -165,7 +165,9 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
   const own = await playGrid({ ...size, make: learner, told: told("corral") });
   const others: SweepUnder[] = [];
   for (const one of under) {
-    const { device, points } = await playGrid({ ...size, make: batchUnder(source, one, options), told: told(one) });
+    const most = Math.min(worlds, await mostWorlds(one, facts!.id));
+    const make = batchUnder(source, one, options);
+    const { device, points } = await playGrid({ ...size, worlds: most, make, told: told(one) });
     others.push({ under: one, device, points: points.map((point, i) => withGap(point, own.points[i])) });
   }
   const bare = own.points.map(({ returns: _, ...point }) => point);

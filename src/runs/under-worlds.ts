@@ -4,7 +4,10 @@ import { withDevice } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { makeMuJoCoVec } from "../env/mujoco-vec.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
+import { taskOf } from "../env/registry.ts";
+import { loadTaskModel } from "../env/task/load.ts";
 import type { Task } from "../env/task/task.ts";
+import { oracleBytes } from "../model/oracle.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { ENDLESS_STEPS } from "../rl/evaluate.ts";
 import type { Policy } from "../rl/networks/policy.ts";
@@ -87,6 +90,16 @@ export async function policyFrom(source: string, given: object) {
   const options = { ...trained, ...given };
   const { checkpoint } = lastCheckpoint(source);
   return { policy: await policyOfRun(source), id: String(settings.env), options, checkpoint: checkpoint.path };
+}
+
+/** What MuJoCo's worlds may take of the 2 GiB that its WebAssembly build holds (bytes). */
+const MOST_MUJOCO = 2 ** 30;
+
+/** As many worlds of a task as are made at a time. */
+export async function mostWorlds(under: Under, task: string): Promise<number> {
+  if (under !== "mujoco") return Infinity;
+  const bytes = await oracleBytes(await loadTaskModel(taskOf(task)));
+  return Math.max(1, Math.floor(MOST_MUJOCO / bytes));
 }
 
 /** Worlds that a policy plays in. */

@@ -4,7 +4,7 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import type { Policy } from "../rl/networks/policy.ts";
-import { openUnder, policyFrom, UNDERS, type Played, type Under } from "./under-worlds.ts";
+import { mostWorlds, openUnder, policyFrom, UNDERS, type Played, type Under } from "./under-worlds.ts";
 
 export { UNDERS, type Under } from "./under-worlds.ts";
 
@@ -13,13 +13,16 @@ export interface UnderOptions {
   readonly under?: readonly Under[];
   /** Of each. Default 16. */
   readonly episodes?: number;
+  /** Worlds that play at the same time, at most. Default: all, under MuJoCo as many as 1 GiB holds. */
+  readonly worlds?: number;
   /** Of starts and draws, the same for all. Default 0. */
   readonly seed?: number;
   /** Options of the environments beside those of the run, such as device and parameters. */
   readonly env?: object;
   /** The bytes of a policy as ONNX. */
   readonly encode: (policy: Policy) => Uint8Array;
-  readonly onProgress?: (under: Under) => void;
+  /** Is told under which, and how many of the episodes are over. */
+  readonly onProgress?: (under: Under, done: number) => void;
 }
 
 /** Episodes under one of them, and how far they are from the first, episode by episode from the same starts. */
@@ -60,25 +63,57 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
   if (under.length === 0 || wrong !== undefined || new Set(under).size < under.length)
     throw new CorralError("bad-option", `under is ${under.join(",")}; it is some of ${UNDERS.join(", ")}, each once.`);
   const { policy, id, options: own, checkpoint } = await policyFrom(source, given);
-  const made = { ...own, numEnvs: episodes, seed };
+  const made = { ...own, seed };
 
   const results: UnderResult[] = [];
   for (const one of under) {
-    onProgress?.(one);
-    await using worlds = await openUnder(one, id, made, { policy, encode });
-    const played = await worlds.play(seed);
-    results.push(resultOf(one, worlds.device, played, worlds.actions(), results[0]));
+    onProgress?.(one, 0);
+    const most = Math.min(episodes, options.worlds ?? (await mostWorlds(one, id)));
+    const parts: Part[] = [];
+    for (let first = 0; first < episodes; first += most) {
+      const numEnvs = Math.min(most, episodes - first);
+      const worldIds = Array.from({ length: numEnvs }, (_, i) => first + i);
+      await using worlds = await openUnder(one, id, { ...made, numEnvs, worldIds }, { policy, encode });
+      parts.push({ device: worlds.device, played: await worlds.play(seed), actions: worlds.actions() });
+      onProgress?.(one, first + numEnvs);
+    }
+    results.push(resultOf(one, joined(parts), results[0]));
   }
   return { id, checkpoint, episodes, seed, results };
 }
 
-function resultOf(
-  under: Under,
-  device: string,
-  { returns, lengths, terminated, success, infos }: Played,
-  actions: number | undefined,
-  first: UnderResult | undefined,
-): UnderResult {
+/** Some of the episodes. */
+interface Part {
+  readonly device: string;
+  readonly played: Played;
+  readonly actions: number | undefined;
+}
+
+function joined(parts: readonly Part[]): Part {
+  const all = (of: (played: Played) => ArrayLike<number>) => parts.flatMap(({ played }) => Array.from(of(played)));
+  const steps = parts.map(({ played }) => played.lengths.reduce((sum, x) => sum + x, 0));
+  const sum = steps.reduce((a, b) => a + b, 0);
+  const mean = (name: string) => parts.reduce((m, { played }, i) => m + (played.infos[name] * steps[i]) / sum, 0);
+  const [{ device, played }] = parts;
+  const actions = parts.flatMap((part) => part.actions ?? []);
+  return {
+    device,
+    played: {
+      returns: Float64Array.from(all(({ returns }) => returns)),
+      lengths: Float64Array.from(all(({ lengths }) => lengths)),
+      terminated: Uint8Array.from(all(({ terminated }) => terminated)),
+      success: played.success && Float64Array.from(all(({ success }) => success!)),
+      infos:
+        parts.length === 1
+          ? played.infos
+          : Object.fromEntries(Object.keys(played.infos).map((name) => [name, mean(name)])),
+    },
+    actions: actions.length > 0 ? Math.max(...actions) : undefined,
+  };
+}
+
+function resultOf(under: Under, { device, played, actions }: Part, first: UnderResult | undefined): UnderResult {
+  const { returns, lengths, terminated, success, infos } = played;
   const differences = first && returns.map((x, i) => x - first.returns[i]);
   return {
     under,

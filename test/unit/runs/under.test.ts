@@ -36,6 +36,14 @@ test("the same episodes, whose gap is float32's", async () => {
   expect(corral.gap).toBeUndefined();
 });
 
+test("worlds that play in turns have the starts and draws that they have side by side", async () => {
+  const given = { under: ["corral", "mujoco"], episodes: 3, seed: 5, env, encode: encodePolicyOnnx } as const;
+  const all = await evaluateUnder(runOf("pendulum"), given);
+  const parts = await evaluateUnder(runOf("pendulum"), { ...given, worlds: 2 });
+  expect(parts.results.map(({ returns }) => returns)).toEqual(all.results.map(({ returns }) => returns));
+  expect(parts.results[1].gap).toEqual(all.results[1].gap);
+});
+
 test("means of what a task reports", async () => {
   await trainInto(runOf("hopper"), "Hopper-v5", { ...TINY, env });
   const { results } = await evaluateUnder(runOf("hopper"), {
