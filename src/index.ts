@@ -10,7 +10,15 @@ export { Collector, type CollectedBatch, type CollectorOptions } from "./runs/co
 export { Overlapped, type OverlappedOptions } from "./runs/overlapped.ts";
 export { recordEpisodes, type Act } from "./runs/record-episodes.ts";
 export { planRun, type RunContext, type RunPlan } from "./runs/plan.ts";
-export { sweep, type Sweep, type SweepAxis, type SweepOptions, type SweepPoint } from "./runs/sweep.ts";
+export {
+  sweep,
+  type Sweep,
+  type SweepAxis,
+  type SweepOptions,
+  type SweepPoint,
+  type SweepPointUnder,
+  type SweepUnder,
+} from "./runs/sweep.ts";
 export { TrainingRun } from "./runs/train.ts";
 export type { TrainOptions } from "./runs/options.ts";
 export type { TrainListener, TrainProgress, TrainResult } from "./runs/progress.ts";

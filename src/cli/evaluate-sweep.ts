@@ -65,16 +65,22 @@ export function pageOf(swept: Sweep): string {
   return page(titleOf(swept), `<h1>${title}</h1><p>${escapeHtml(about)}</p>${charts}${htmlTable(header, rows, [])}`);
 }
 
-/** The maps below one another, as a file of their own. */
+/** Maps side by side in a picture, at most. */
+const ACROSS = 3;
+
+/** The maps in rows, as a file of their own. */
 export function svgOf(swept: Sweep): string {
   const maps = mapsOf(swept);
   const sizes = maps.map((map) => /viewBox="0 0 (\d+) (\d+)"/.exec(map)!.slice(1).map(Number));
-  const [width, height] = [Math.max(...sizes.map(([w]) => w)), sizes.reduce((sum, [, h]) => sum + h, 0)];
-  const tops = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, [, h]) => sum + h, 0));
-  const placed = maps.map((map, i) => map.replace("<svg ", `<svg y="${tops[i]}" height="${sizes[i][1]}" `));
+  const [width, height] = [0, 1].map((k) => Math.max(...sizes.map((size) => size[k])));
+  const [across, down] = [Math.min(ACROSS, maps.length), Math.ceil(maps.length / ACROSS)];
+  const placed = maps.map((map, i) => {
+    const [x, y] = [(i % ACROSS) * width, Math.floor(i / ACROSS) * height];
+    return map.replace("<svg ", `<svg x="${x}" y="${y}" height="${sizes[i][1]}" `);
+  });
   const label = escapeHtml(titleOf(swept));
   return standaloneSvg(
-    `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${label}">${placed.join("")}</svg>`,
+    `<svg viewBox="0 0 ${across * width} ${down * height}" width="${across * width}" role="img" aria-label="${label}">${placed.join("")}</svg>`,
   );
 }
 
