@@ -30,13 +30,16 @@ export interface WalkerOptions {
   readonly gait: GaitOptions;
   /** Forward, sideways (m/s), turning (rad/s) at most; back is half of forward. */
   readonly speeds: readonly [number, number, number];
+  /** How far an action of 1 moves a servo's target (rad), and the log of the standard deviation of actions at first. */
+  readonly acts: number;
+  readonly logStd: number;
   /** Targets of the joints behind the legs, from how the arms swing; the first `moved` of them are acted on too. */
   readonly upper: (swings: readonly Scalar[]) => readonly Scalar[];
   readonly moved: number;
 }
 
 /** All of a task but its id, its terrain and what ends an episode. */
-export function walker({ model, base, feet, gait: how, speeds, upper, moved }: WalkerOptions) {
+export function walker({ model, base, feet, gait: how, speeds, acts, logStd, upper, moved }: WalkerOptions) {
   const gait = gaitOf(how);
   const nj = 12 + moved;
   const stand = [...gait.standing.flat(), ...(upper([0, 0]) as number[])];
@@ -63,14 +66,14 @@ export function walker({ model, base, feet, gait: how, speeds, upper, moved }: W
       ppo: {
         numEnvs: 256,
         steps: 4_000_000,
-        config: { ...VARIED, initialLogStd: -2.1 },
+        config: { ...VARIED, initialLogStd: logStd },
       },
     },
     /** How fast commands are, world by world (m/s, rad/s): a curriculum. */
     params: { forward: speeds[0], sideways: speeds[1], turn: speeds[2] },
     actionSpace: () => new Box({ low: -1, high: 1, shape: [nj] }),
     // actions move the targets of servos about those of the gait
-    control: (s: Scene): Scalar[] => targets(s).map((x, i) => (i < nj ? sub(x, mul(-ACTS, s.action[i])) : x)),
+    control: (s: Scene): Scalar[] => targets(s).map((x, i) => (i < nj ? sub(x, mul(-acts, s.action[i])) : x)),
     values: {
       linear: linearVelocity(base),
       angular: angularVelocity(base),
@@ -130,6 +133,3 @@ export function walker({ model, base, feet, gait: how, speeds, upper, moved }: W
     reset: start,
   } as const;
 }
-
-/** How far an action of 1 moves a servo's target (rad). */
-const ACTS = 0.5;

@@ -26,6 +26,8 @@ export const biped = defineTask({
     feet: ["left_ankle_roll", "right_ankle_roll"],
     gait: BIPED_GAIT,
     speeds: [0.6, 0.25, 0.6],
+    acts: 0.5,
+    logStd: -2.1,
     upper: () => [],
     moved: 0,
   }),

@@ -29,6 +29,8 @@ export const G1 = walker({
   feet: ["left_ankle_roll", "right_ankle_roll"],
   gait: G1_GAIT,
   speeds: [0.8, 0.3, 0.6],
+  acts: 0.3,
+  logStd: -1.75,
   upper: (swings) => [0, ...arm(swings[0], 1), ...arm(swings[1], -1)],
   moved: 1,
 });

@@ -170,13 +170,17 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
     const { device, points } = await playGrid({ ...size, worlds: most, make, told: told(one) });
     others.push({ under: one, device, points: points.map((point, i) => withGap(point, own.points[i])) });
   }
-  const bare = own.points.map(({ returns: _, ...point }) => point);
-  return { ...facts!, device: own.device, axes, episodes, seed, points: bare, under: others };
+  return { ...facts!, device: own.device, axes, episodes, seed, points: own.points.map(bare), under: others };
 }
 
-function withGap({ returns, ...point }: PlayedPoint, of: PlayedPoint): SweepPointUnder {
-  const gaps = returns.map((x, i) => x - of.returns[i]);
-  return { ...point, gap: { mean: meanOf(gaps), stderr: stderrOf(gaps) } };
+const bare = (point: PlayedPoint): SweepPoint => {
+  const { values, meanReturn, stderrReturn, meanLength, terminated, success } = point;
+  return { values, meanReturn, stderrReturn, meanLength, terminated, success };
+};
+
+function withGap(point: PlayedPoint, of: PlayedPoint): SweepPointUnder {
+  const gaps = point.returns.map((x, i) => x - of.returns[i]);
+  return { ...bare(point), gap: { mean: meanOf(gaps), stderr: stderrOf(gaps) } };
 }
 
 /** Worlds of corral in which a learner or a policy plays. */
@@ -191,7 +195,8 @@ function batchOf(
     async play(): Promise<Played> {
       const first = new FirstEpisodes(env.numEnvs, reports());
       const { returns } = await player.evaluate({ seed, sample, onStep: (step) => first.step(step) });
-      return { ...first, returns };
+      const { lengths, terminated, success } = first;
+      return { returns, lengths, terminated, success };
     },
   };
 }

@@ -122,7 +122,7 @@ export async function openUnder(
   const made = { ...given, autoreset: "disabled", recorder: false } as unknown as NamedOptions;
   const worlds =
     under === "mujoco"
-      ? await makeMuJoCoVec(task as string, made)
+      ? await makeMuJoCoVec(task, made)
       : await inCorral(task, (await withDevice(made)) as NamedOptions);
   const { env } = worlds;
   let actor: OnnxActor | undefined;
