@@ -24,8 +24,11 @@ export interface Emission extends WgslForm {
 /** The most bytes of one private array: the compiler of WGSL in Dawn, and in browsers that have it, refuses more. */
 const MOST_ARRAY = 1 << 16;
 
-/** SwiftShader ends the process ("Local variable exceeds stack size limit") where four lanes take more than 512 KiB. */
-const MOST_ON_SWIFTSHADER = 120 << 10;
+/**
+ * SwiftShader ends the process, or runs over its stack, where four lanes take more than 512 KiB: arrays, variables, and the
+ * values of a large kernel that have no register, whose slots nobody can count before (docs/decisions/0073).
+ */
+const MOST_ON_SWIFTSHADER = 100 << 10;
 
 /** Values that live at once in a whole kernel for GPUs, by the order of its text: compilers need 0.8 to 0.9 registers for each. */
 const VALUES = 270;
