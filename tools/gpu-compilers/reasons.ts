@@ -1,6 +1,10 @@
 // why kernels that are over the bounds of docs/gpu.md are so
 import type { Row } from "./measure.ts";
 
+/** What a lane of AMD's and NVIDIA's GPUs has of registers, and bytes of code that caches of instructions hold. */
+export const MOST_REGISTERS = 255;
+export const MOST_CODE = 64 << 10;
+
 /** By what a piece begins with, or that a kernel is whole; the first that fits. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [
@@ -30,4 +34,8 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Of a kernel as GPUs get it; undefined if none was given. */
-export const reasonFor = ({ name }: Row): string | undefined => REASONS.find(([kernel]) => kernel.test(name))?.[1];
+export function reasonFor({ name, amd }: Row): string | undefined {
+  const why = REASONS.find(([kernel]) => kernel.test(name))?.[1];
+  const ordered = amd && amd.live > MOST_REGISTERS && amd.spilled === 0;
+  return why && ordered ? `${why}. Registers are counted before instructions are ordered; none is spilled after` : why;
+}

@@ -1,10 +1,6 @@
 // what results say of each environment or model at one glance, and which kernels are over the bounds, with the reasons
-import { reasonFor } from "./reasons.ts";
+import { MOST_CODE, MOST_REGISTERS, reasonFor } from "./reasons.ts";
 import type { Measured, Row } from "./measure.ts";
-
-/** What a lane of AMD's and NVIDIA's GPUs has of registers, and bytes of code that caches of instructions hold. */
-const MOST_REGISTERS = 255;
-const MOST_CODE = 64 << 10;
 
 interface Kernel {
   readonly target: string;
