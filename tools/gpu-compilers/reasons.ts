@@ -3,7 +3,7 @@ import type { Row } from "./measure.ts";
 
 /** What a lane of AMD's and NVIDIA's GPUs has of registers, and bytes of code that caches of instructions hold. */
 export const MOST_REGISTERS = 255;
-export const MOST_CODE = 64 << 10;
+export const MOST_CODE = 64_000;
 
 /** By what a piece begins with, or that a kernel is whole; the first that fits. */
 const REASONS: readonly (readonly [RegExp, string])[] = [

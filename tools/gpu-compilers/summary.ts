@@ -24,8 +24,8 @@ function kernelsOf(rows: readonly Row[]): Kernel[] {
   return [...kernels.values()];
 }
 
-const kilobytes = (bytes: number): string => `${Math.round(bytes / 1024)} KB`;
-const bytes = (count: number): string => (count < 1024 ? String(count) : `${(count / 1024).toFixed(1)} KB`);
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} KB`;
+const bytes = (count: number): string => (count < 1000 ? String(count) : `${(count / 1000).toFixed(1)} KB`);
 
 /** The most of any piece; a compile that was given up counts as more than all. */
 function most(
