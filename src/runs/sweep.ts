@@ -6,13 +6,19 @@ import { integer } from "../core/schema.ts";
 import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Randomisation } from "../env/task/task.ts";
-import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { isPolicyFile, playerOfFile, playerOfRun, type Adapt, type Player, type PlayedPolicy } from "./players.ts";
 import { DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
 import { meanOf, stderrOf } from "./means.ts";
-import { mostWorlds, openUnder, policyFrom, type Under } from "./under-worlds.ts";
+import {
+  joinPlayed,
+  mostWorlds,
+  openUnder,
+  policyFrom,
+  type Played as PlayedUnder,
+  type Under,
+} from "./under-worlds.ts";
 
 export type { SweepAxis } from "./swept-task.ts";
 
@@ -115,8 +121,10 @@ interface Played {
 
 /** A batch of worlds that differ by their parameters. */
 interface Batch extends AsyncDisposable {
-  readonly env: VectorEnv;
+  /** Known once it has played. */
   readonly device: string;
+  /** Numbers by name, one for each world. */
+  setParams(values: Readonly<Record<string, readonly number[]>>): void | Promise<unknown>;
   play(): Promise<Played>;
 }
 
@@ -165,9 +173,8 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
   const own = await playGrid({ ...size, make: learner, told: told("corral") });
   const others: SweepUnder[] = [];
   for (const one of under) {
-    const most = Math.min(worlds, await mostWorlds(one, facts!.id));
-    const make = batchUnder(source, one, options);
-    const { device, points } = await playGrid({ ...size, worlds: most, make, told: told(one) });
+    const make = batchUnder(source, one, options, Math.min(worlds, await mostWorlds(one, facts!.id)));
+    const { device, points } = await playGrid({ ...size, make, told: told(one) });
     others.push({ under: one, device, points: points.map((point, i) => withGap(point, own.points[i])) });
   }
   return { ...facts!, device: own.device, axes, episodes, seed, points: own.points.map(bare), under: others };
@@ -190,8 +197,8 @@ function batchOf(
 ) {
   const { env } = player;
   return {
-    env,
     device: env.deviceName,
+    setParams: (values: Readonly<Record<string, readonly number[]>>) => env.setParams(values),
     async play(): Promise<Played> {
       const first = new FirstEpisodes(env.numEnvs, reports());
       const { returns } = await player.evaluate({ seed, sample, onStep: (step) => first.step(step) });
@@ -201,14 +208,35 @@ function batchOf(
   };
 }
 
-/** The policy in worlds of another kind. */
+/** The policy in worlds of another kind, `most` at a time: the same worlds as side by side. */
 const batchUnder =
-  (source: string, under: Under, { seed = 0, encode }: SweepOptions): MakeBatch =>
+  (source: string, under: Under, { seed = 0, encode = noOnnx }: SweepOptions, most: number): MakeBatch =>
   async (made, adapt) => {
     const { policy, id, options } = await policyFrom(source, made);
-    const own = await adapt(id, options);
-    const worlds = await openUnder(under, own.task, own.options, { policy, encode: encode ?? noOnnx });
-    return { ...worlds, play: () => worlds.play(seed) };
+    const { task, options: own } = await adapt(id, options);
+    const { numEnvs } = own as { readonly numEnvs: number };
+    let params: Readonly<Record<string, readonly number[]>> = {};
+    let device = "";
+    return {
+      get device() {
+        return device;
+      },
+      setParams: (values) => void (params = values),
+      async play() {
+        const parts: PlayedUnder[] = [];
+        for (let first = 0; first < numEnvs; first += most) {
+          const count = Math.min(most, numEnvs - first);
+          const worldIds = Array.from({ length: count }, (_, i) => first + i);
+          await using worlds = await openUnder(under, task, { ...own, numEnvs: count, worldIds }, { policy, encode });
+          const ours = Object.entries(params).map(([name, values]) => [name, values.slice(first, first + count)]);
+          await worlds.env.setParams(Object.fromEntries(ours) as Record<string, number[]>);
+          device = worlds.device;
+          parts.push(await worlds.play(seed));
+        }
+        return joinPlayed(parts);
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   };
 
 const noOnnx = (): never => {
@@ -257,11 +285,11 @@ async function playGrid({
       return { task: swept.task, options: { ...others, ...swept.options, ...(acting && { action: acting }) } };
     };
     await using batch = await make(made, adapt, () => reports);
-    device = batch.device;
     for (let first = 0; first < own.length; first += perBatch) {
       const chunk = Array.from({ length: perBatch }, (_, i) => own[Math.min(first + i, own.length - 1)]);
       const rows = chunk.map((i) => grid[i]);
       const results = await playPoints(batch, rows, axes, params!, episodes);
+      device = batch.device;
       results.forEach((result, i) => (points[chunk[i]] = result));
       done += Math.min(perBatch, own.length - first);
       told(done);
@@ -272,7 +300,7 @@ async function playGrid({
 
 /** Episodes of some points, as many worlds for each. */
 async function playPoints(
-  { env, play }: Batch,
+  batch: Batch,
   points: readonly (readonly number[])[],
   axes: readonly SweepAxis[],
   params: ReadonlyMap<string, string>,
@@ -282,8 +310,8 @@ async function playPoints(
     const perWorld = points.flatMap((row) => Array<number>(episodes).fill(row[k]));
     return name === DELAY ? [] : [[params.get(name)!, perWorld] as const];
   });
-  await env.setParams(Object.fromEntries(values));
-  const played = await play();
+  await batch.setParams(Object.fromEntries(values));
+  const played = await batch.play();
   return points.map((row, p): PlayedPoint => {
     const part = (of: ArrayLike<number>) => Array.from(of).slice(p * episodes, (p + 1) * episodes);
     const returns = part(played.returns);

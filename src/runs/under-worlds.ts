@@ -65,6 +65,22 @@ async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played
   return { returns, lengths, terminated, success, infos };
 }
 
+/** Episodes that were played in parts, in order. */
+export function joinPlayed(parts: readonly Played[]): Played {
+  if (parts.length === 1) return parts[0];
+  const all = (of: (part: Played) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)));
+  const steps = parts.map(({ lengths }) => lengths.reduce((sum, x) => sum + x, 0));
+  const sum = steps.reduce((a, b) => a + b, 0);
+  const mean = (name: string) => parts.reduce((m, { infos }, i) => m + (infos[name] * steps[i]) / sum, 0);
+  return {
+    returns: Float64Array.from(all(({ returns }) => returns)),
+    lengths: Float64Array.from(all(({ lengths }) => lengths)),
+    terminated: Uint8Array.from(all(({ terminated }) => terminated)),
+    success: parts[0].success && Float64Array.from(all(({ success }) => success!)),
+    infos: Object.fromEntries(Object.keys(parts[0].infos).map((name) => [name, mean(name)])),
+  };
+}
+
 /** How far an action is from another, in parts of the range; of a choice 1 where it is another. */
 function apart({ head }: Policy, got: readonly number[], want: readonly number[]): number {
   const width = (i: number) => {

@@ -4,7 +4,7 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import type { Policy } from "../rl/networks/policy.ts";
-import { mostWorlds, openUnder, policyFrom, UNDERS, type Played, type Under } from "./under-worlds.ts";
+import { joinPlayed, mostWorlds, openUnder, policyFrom, UNDERS, type Played, type Under } from "./under-worlds.ts";
 
 export { UNDERS, type Under } from "./under-worlds.ts";
 
@@ -82,7 +82,7 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
   return { id, checkpoint, episodes, seed, results };
 }
 
-/** Some of the episodes. */
+/** Some of the episodes, or all. */
 interface Part {
   readonly device: string;
   readonly played: Played;
@@ -90,24 +90,10 @@ interface Part {
 }
 
 function joined(parts: readonly Part[]): Part {
-  const all = (of: (played: Played) => ArrayLike<number>) => parts.flatMap(({ played }) => Array.from(of(played)));
-  const steps = parts.map(({ played }) => played.lengths.reduce((sum, x) => sum + x, 0));
-  const sum = steps.reduce((a, b) => a + b, 0);
-  const mean = (name: string) => parts.reduce((m, { played }, i) => m + (played.infos[name] * steps[i]) / sum, 0);
-  const [{ device, played }] = parts;
   const actions = parts.flatMap((part) => part.actions ?? []);
   return {
-    device,
-    played: {
-      returns: Float64Array.from(all(({ returns }) => returns)),
-      lengths: Float64Array.from(all(({ lengths }) => lengths)),
-      terminated: Uint8Array.from(all(({ terminated }) => terminated)),
-      success: played.success && Float64Array.from(all(({ success }) => success!)),
-      infos:
-        parts.length === 1
-          ? played.infos
-          : Object.fromEntries(Object.keys(played.infos).map((name) => [name, mean(name)])),
-    },
+    device: parts[0].device,
+    played: joinPlayed(parts.map(({ played }) => played)),
     actions: actions.length > 0 ? Math.max(...actions) : undefined,
   };
 }

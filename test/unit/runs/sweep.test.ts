@@ -78,6 +78,9 @@ test("points have the same episodes under MuJoCo and as ONNX, whose gap is float
   // a pole falls within few steps: none of them is decided by rounding
   for (const one of others)
     expect(one.points).toEqual(points.map((point) => ({ ...point, gap: { mean: 0, stderr: 0 } })));
+  // three at a time, so that a point's worlds play in two parts
+  const parts = await swept(axes, { under: ["mujoco"], worlds: 3 });
+  expect(parts.under[0].points).toEqual(parts.points.map((point) => ({ ...point, gap: { mean: 0, stderr: 0 } })));
   // a number that the task draws is MuJoCo's too, and so is a delay
   const heavy = {
     axes: [
