@@ -11,6 +11,7 @@ import {
   le,
   lt,
   max,
+  min,
   mul,
   neg,
   not,
@@ -41,6 +42,8 @@ export interface Line {
 const TINY = 1e-30;
 /** The upper end of a bracket that has none yet. */
 const UNBOUNDED = 1e30;
+/** Relative distances that float32 resolves. */
+const RESOLVED = 1e-6;
 const newtonPoint = (a: Scalar, deriv0: Scalar, deriv1: Scalar) => sub(a, div(deriv0, max(deriv1, TINY)));
 
 /** Newton's method within brackets, until |deriv0| is at most `gtol`; returns at once if `isDone`. */
@@ -61,6 +64,44 @@ export function safeguardedNewton(line: Line, iterations: number, gtol: Scalar, 
       // the middle of the bracket, or twice as far while it has no upper end
       const fallback = select(lt(high.get(), 1e29), mul(0.5, add(low.get(), high.get())), mul(2, add(low.get(), 1)));
       alpha.set(select(inside, next, fallback));
+      line.evaluate(alpha.get());
+    },
+    { label: "linesearch" },
+  );
+}
+
+/**
+ * The same for costs that are no piecewise parabolas, as those of elliptic cones: a slope that rises in one narrow place, where
+ * a contact sticks, throws Newton's points out of the bracket. Points between its ends by their slopes then take turns with its
+ * middle. Ends as well where float32 resolves no nearer point.
+ */
+export function bracketedNewton(line: Line, iterations: number, gtol: Scalar, isDone: Bool): void {
+  const { deriv0, deriv1, alpha } = line;
+  const low = variable("low", 0);
+  const high = variable("high", UNBOUNDED);
+  const lowSlope = variable("low_slope", line.start);
+  const highSlope = variable("high_slope", 1);
+  const halves = flag("halves", false);
+  loop(
+    Math.max(1, iterations),
+    () => {
+      breakIf(or(isDone, le(abs(deriv0.get()), gtol)));
+      const a = alpha.get();
+      const slope = deriv0.get();
+      const isBefore = lt(slope, 0);
+      low.set(select(isBefore, a, low.get()));
+      lowSlope.set(select(isBefore, slope, lowSlope.get()));
+      high.set(select(isBefore, high.get(), a));
+      highSlope.set(select(isBefore, highSlope.get(), slope));
+      const width = sub(high.get(), low.get());
+      const next = newtonPoint(a, slope, deriv1.get());
+      breakIf(le(min(width, abs(sub(next, a))), mul(RESOLVED, a)));
+      const inside = and(gt(next, low.get()), lt(next, high.get()));
+      const isBounded = lt(high.get(), 1e29);
+      const share = div(neg(lowSlope.get()), max(sub(highSlope.get(), lowSlope.get()), TINY));
+      const between = add(low.get(), mul(select(halves.get(), 0.5, share), width));
+      halves.set(select2(or(inside, not(isBounded)), halves.get(), not(halves.get())));
+      alpha.set(select(inside, next, select(isBounded, between, mul(2, add(low.get(), 1)))));
       line.evaluate(alpha.get());
     },
     { label: "linesearch" },

@@ -14,11 +14,12 @@ export const usesNewton = (m: ModelView): boolean =>
   m.opt.solver !== mjtSolver.CG || m.opt.iterations >= FEW_ITERATIONS;
 /**
  * A line search stops once the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
- * few of them float32 goes as far as it can.
+ * few of them float32 goes as far as it can. Beside elliptic cones a search that goes farther saves no iteration.
  */
-export function slopeReduction(m: ModelView): number {
+export function slopeReduction(m: ModelView, hasCones: boolean): number {
   if (current().exact) return 1e-12;
-  return m.opt.iterations < FEW_ITERATIONS ? 1e-6 : 1e-4;
+  if (m.opt.iterations < FEW_ITERATIONS) return 1e-6;
+  return hasCones ? 0.1 : 1e-4;
 }
 /** Newton's iterations in which a decrement must halve, or what is left is rounding. */
 export const PATIENCE = 8;
