@@ -1,5 +1,6 @@
 // the constraint solver over bodies: vectors and trees in place of a Hessian over dofs, for models with many
-import { breakIf, each, loop, variable, when, type Variable } from "../../trace/control.ts";
+import { breakIf, each, flag, loop, variable, when, type Variable } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import {
   add,
   and,
@@ -24,7 +25,7 @@ import { bodyFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
-import { FEW_ITERATIONS } from "./precision.ts";
+import { FEW_ITERATIONS, hasCones } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
@@ -61,6 +62,7 @@ export class BodySpace implements SolverSpace {
   readonly qacc: Field;
   readonly search: Field;
   readonly isInexact: boolean;
+  readonly isRough: ReturnType<typeof flag> | undefined;
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly #frames: BodyFrames;
@@ -109,6 +111,8 @@ export class BodySpace implements SolverSpace {
     this.#implicit = implicit;
     this.#weights = weights;
     this.isInexact = contacts.anyStiff;
+    const goesOn = !current().exact && m.opt.iterations >= FEW_ITERATIONS && hasCones(m, contacts);
+    this.isRough = goesOn && this.#contacts.anyCoupled ? flag("rough", false) : undefined;
     this.#tree = new Articulated(m, this.#frames, free);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
@@ -324,6 +328,7 @@ export class BodySpace implements SolverSpace {
     if (anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), (slot) => contacts.isCoupled(slot));
     solveCoupled({
       fewFollow: m.opt.iterations < FEW_ITERATIONS,
+      isRough: and(this.isRough?.get() ?? false, this.#isTurn(TURN.NEWTON)),
       each(body) {
         rows.forEach(body);
         if (anyCoupled) coupled.each(body);

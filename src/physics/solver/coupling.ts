@@ -38,6 +38,8 @@ const INNER_TOLERANCE = { exact: 1e-20, float32: 1e-10 };
  * iterations to correct it.
  */
 const THOROUGH = { turns: 12, tolerance: 1e-13 };
+/** The same beside elliptic cones after an iteration in which a contact slid or changed its state: another will follow. */
+const ROUGH = 1e-7;
 const TINY = 1e-30;
 /** Relative size of a pivot, to the diagonal it comes from, below which it is rounding. */
 const PIVOT = { exact: 1e-14, float32: 1e-6 };
@@ -227,6 +229,8 @@ export function coupledRow(
 interface CoupledSystem {
   /** Whether few iterations follow that could correct what a search direction is off by. */
   readonly fewFollow: boolean;
+  /** Whether a rough solution does, since another will follow it. */
+  readonly isRough: Bool;
   each(body: (coupling: Coupling) => void): void;
   /** Sets the couplings' part of the right-hand side to zero. */
   clear(): void;
@@ -242,7 +246,7 @@ interface CoupledSystem {
  * Each iteration solves the trees once, and a last one gives search = -A⁻¹ (grad + Cᵀ L y). The first iteration, which
  * has no direction yet, computes the right-hand side by the same passes, so that each is emitted once.
  */
-export function solveCoupled({ fewFollow, each, clear, solve }: CoupledSystem): void {
+export function solveCoupled({ fewFollow, isRough, each, clear, solve }: CoupledSystem): void {
   const { exact } = current();
   const rr = variable("rr", 0);
   const beta = variable("beta", 0);
@@ -261,7 +265,7 @@ export function solveCoupled({ fewFollow, each, clear, solve }: CoupledSystem): 
         ? INNER_TOLERANCE.exact
         : fewFollow
           ? THOROUGH.tolerance
-          : select(lt(k, THOROUGH.turns), THOROUGH.tolerance, INNER_TOLERANCE.float32);
+          : select(isRough, ROUGH, select(lt(k, THOROUGH.turns), THOROUGH.tolerance, INNER_TOLERANCE.float32));
       const later = not(first);
       clear();
       when(later, () =>

@@ -1,6 +1,7 @@
 // how far the constraint solver goes, and what float32 resolves of it
 import { current } from "../../trace/graph.ts";
-import { mjtSolver } from "../../model/enums.ts";
+import { mjtCone, mjtSolver } from "../../model/enums.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
 
 /** With fewer iterations the solver may stop far from the minimum: the result then depends on the path, and MuJoCo's is followed. */
@@ -12,14 +13,17 @@ export const FEW_ITERATIONS = 20;
  */
 export const usesNewton = (m: ModelView): boolean =>
   m.opt.solver !== mjtSolver.CG || m.opt.iterations >= FEW_ITERATIONS;
+/** Whether contacts may have elliptic cones: their cost along a line is no piecewise parabola, and no step of Newton's exact. */
+export const hasCones = (m: ModelView, { dim, slots }: ContactRows): boolean =>
+  m.opt.cone === mjtCone.ELLIPTIC && dim > 1 && slots.pairs.length > 0;
 /**
  * A line search stops once the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
  * few of them float32 goes as far as it can. Beside elliptic cones a search that goes farther saves no iteration.
  */
-export function slopeReduction(m: ModelView, hasCones: boolean): number {
+export function slopeReduction(m: ModelView, contacts: ContactRows): number {
   if (current().exact) return 1e-12;
   if (m.opt.iterations < FEW_ITERATIONS) return 1e-6;
-  return hasCones ? 0.1 : 1e-4;
+  return hasCones(m, contacts) ? 0.1 : 1e-4;
 }
 /** Newton's iterations in which a decrement must halve, or what is left is rounding. */
 export const PATIENCE = 8;

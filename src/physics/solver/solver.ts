@@ -25,7 +25,7 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { mjtCone, mjtDisableBit, mjtSolver } from "../../model/enums.ts";
+import { mjtDisableBit, mjtSolver } from "../../model/enums.ts";
 import { changed, curvature, type ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { eachRow, listRows, rowDot, rowLaw, type Row, type RowLaw, type Rows } from "../constraint/rows.ts";
@@ -34,7 +34,15 @@ import type { WorldData, ModelView } from "../view.ts";
 import { ContactEfc } from "./contact-efc.ts";
 import { IslandLines, searchesIslands } from "./island-lines.ts";
 import { bracketedNewton, primalSearch, safeguardedNewton } from "./line-search.ts";
-import { FEW_ITERATIONS, FLOAT32_NOISE, FLOAT32_TOLERANCE, PATIENCE, slopeReduction, usesNewton } from "./precision.ts";
+import {
+  FEW_ITERATIONS,
+  FLOAT32_NOISE,
+  FLOAT32_TOLERANCE,
+  hasCones,
+  PATIENCE,
+  slopeReduction,
+  usesNewton,
+} from "./precision.ts";
 import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
 import type { SolverSpace } from "./space.ts";
@@ -66,8 +74,6 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
   const lines = searchesIslands(m) ? new IslandLines(m, rows, contacts) : undefined;
   const weights = trees ?? lines ?? UNWEIGHTED;
-  // the cost along a line is no piecewise parabola
-  const hasCones = m.opt.cone === mjtCone.ELLIPTIC && contacts.dim > 1 && contacts.slots.pairs.length > 0;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
   const patience =
@@ -263,13 +269,14 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     evaluate(alpha.get(), newton);
     const decrementOf = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
     const decrement = decrementOf(slopeAtZero);
-    const isFullStep = newton && !space.isInexact ? not(stateChanged.get()) : false;
+    const isFullStep = newton && !space.isInexact ? not(or(stateChanged.get(), space.isRough?.get() ?? false)) : false;
     const isConverged = byIsland ? trees!.settle(decrementOf, tolerance, noiseShare) : le(decrement, tolerance);
     done.set(or(or(isFullStep, isConverged), or(stalls(decrement), not(isFinite32(slopeAtZero)))));
     // judged at the first guess only: a later point may have the start's active set and still be far from the minimum
     const takesFirstGuess = or(not(stateChanged.get()), done.get());
+    space.isRough?.set(stateChanged.get());
     const line = { start: slopeAtZero, evaluate: (a: Scalar) => evaluate(a, false), cost, deriv0, deriv1, alpha };
-    const least = mul(slopeReduction(m, hasCones), abs(slopeAtZero));
+    const least = mul(slopeReduction(m, contacts), abs(slopeAtZero));
     if (truncated) {
       // MuJoCo's gtol: tolerance * ls_tolerance * |search| / scale
       const length = sqrt(dotFields(search, search, lines?.dof));
@@ -279,7 +286,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       stuck.set(or(stuck.get(), isStuck));
       done.set(or(done.get(), isStuck));
     } else {
-      const minimise = hasCones && !current().exact ? bracketedNewton : safeguardedNewton;
+      const minimise = hasCones(m, contacts) && !current().exact ? bracketedNewton : safeguardedNewton;
       minimise(line, m.opt.ls_iterations, least, takesFirstGuess);
     }
     // an ascent direction can only be rounding: stay

@@ -1,4 +1,5 @@
 // how the constraint solver holds qacc, search, grad and H
+import type { flag } from "../../trace/control.ts";
 import type { Bool, Int, Scalar } from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
@@ -49,6 +50,8 @@ export interface SolverSpace {
   readonly search: Field;
   /** Whether H⁻¹ grad beside stiff constraints is inexact, by iterations of its own or by rounding, so that one step need not be exact. */
   readonly isInexact: boolean;
+  /** Set where the next direction need not be exact, since another will follow it. */
+  readonly isRough?: ReturnType<typeof flag> | undefined;
   iterate(frame: Frame, body: (inLoop: InLoop, iteration: () => Int) => void): void;
   /** Call once qacc = qacc_smooth and `search` are set: Ma - qfrc_smooth starts at 0. */
   startAtSmooth(): void;
