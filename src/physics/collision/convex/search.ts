@@ -62,6 +62,7 @@ import { keep, NONE, record, type Found } from "./record.ts";
 import { vector } from "./registers.ts";
 import { holds, insert, largest, reduce, simplex, witnesses } from "./simplex.ts";
 import { supportPoint, type Core } from "./support.ts";
+import { facingPoints, ontoFaces } from "./onto-faces.ts";
 import type { ConvexOptions } from "./types.ts";
 
 // everything below is in units of the pair's size, the sum of the two radii, and in the frame of the first shape.
@@ -377,15 +378,14 @@ export function search(
     { label: "search" },
   );
 
-  // an ellipsoid has one support point, where an edge or a face of the other has many, of which this is one
-  const [oneOfA, oneOfB] = [a, b].map((c) => c.is(mjtGeom.ELLIPSOID));
-  const [onA, onB, between] = [best.a.get(), best.b.get(), scale3(best.normal.get(), best.h.get())];
+  ontoFaces(a, b, second, best);
+  const [onA, onB] = facingPoints(a, b, best);
   return {
     hit: eq(hit.get(), 1),
     distance: neg(best.h.get()),
     normal: best.normal.get(),
-    a: select3(and(oneOfB, not(oneOfA)), add3(onB, between), onA),
-    b: select3(and(oneOfA, not(oneOfB)), sub3(onA, between), onB),
+    a: onA,
+    b: onB,
     turns: turns.get(),
   };
 
