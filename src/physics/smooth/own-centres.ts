@@ -10,8 +10,9 @@ import { eachBodyUp } from "./each-body.ts";
 
 /**
  * Composite inertias about the tree's centre of mass (mj_crb) hold mass times distance squared, which cancels where M is
- * taken about an axis. Beyond this many times of what is left, float32 (eps 6e-8) keeps five digits of M at most: the
- * last joint of an arm keeps four, and a motor that turns it at 1e5 rad/s² leaves 1e-3 in `qvel`.
+ * taken about an axis. Beyond this many times of what resists the dof (the inverse of `dof_invweight0`: less than its own
+ * inertia where what it is held by gives way), float32 (eps 6e-8) keeps five digits of an acceleration at most: the last
+ * joint of an arm keeps four, and a motor that turns it at 1e5 rad/s² leaves 1e-3 in `qvel`.
  */
 const LEVER_RATIO = 128;
 
@@ -25,7 +26,8 @@ export function hasLightDofs(model: Model): boolean {
   }
   return Array.from({ length: model.nv }, (_, dof) => dof).some((dof) => {
     const body = model.dof_bodyid[dof];
-    return !slides(model, dof) && model.body_subtreemass[body] * reach[body] ** 2 > LEVER_RATIO * model.dof_M0[dof];
+    const lever = model.body_subtreemass[body] * reach[body] ** 2;
+    return !slides(model, dof) && lever * model.dof_invweight0[dof] > LEVER_RATIO;
   });
 }
 

@@ -5,7 +5,7 @@ import { cross, norm3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { cornerAt, type Corners } from "./registers.ts";
 
 /** An area must be larger by this factor to be so beyond rounding. */
-const LARGER = 1.000002;
+const LARGER = 1.0000005;
 
 const twiceArea = ([a, b, c, d]: readonly Vec3[]): Scalar =>
   add(norm3(cross(sub3(b, a), sub3(c, a))), norm3(cross(sub3(c, a), sub3(d, a))));

@@ -1,0 +1,114 @@
+// places of searched contacts where a round side lies on a face or across an edge, and corners kept of faces that meet
+import { expect, test } from "vitest";
+import { createSimulation, loadModel, type Model } from "../../src/index.ts";
+import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
+import { largestQuadrilateral } from "../../src/physics/collision/convex/quadrilateral.ts";
+import { array } from "../../src/trace/control.ts";
+import { toF32, type Scalar } from "../../src/trace/scalar.ts";
+import { createRandom, type Random } from "../support/mjcf-random.ts";
+import { program, runWasm } from "../support/trace-runner.ts";
+import { touchBounds } from "../support/tolerances.ts";
+
+const POSES = 60;
+
+/** Rotation by small angles about x, y, z after a turn about z, as a quaternion. */
+function tilted(x: number, y: number, yaw: number): number[] {
+  const [c, s] = [Math.cos(yaw / 2), Math.sin(yaw / 2)];
+  const q = [c, (x * c - y * s) / 2, (y * c + x * s) / 2, s];
+  const norm = Math.hypot(...q);
+  return q.map((v) => v / norm);
+}
+
+/** Contact places of both, pose by pose. */
+async function places(model: Model, poses: readonly number[][]): Promise<{ ours: number[][]; theirs: number[][] }[]> {
+  await using simulation = await createSimulation(model, {
+    numEnvs: poses.length,
+    device: "wasm",
+    applied: false,
+    outputs: ["ncon", "contact_pos"],
+  });
+  await simulation.setState({ qpos: Float32Array.from(poses.flat()) });
+  simulation.step(1);
+  const { ncon, contact_pos } = await simulation.getState(["ncon", "contact_pos"]);
+  const world = await MuJoCoWorld.create(model);
+  const width = contact_pos.length / poses.length;
+  const found = poses.map((qpos, i) => {
+    const state = world.state();
+    const { data } = world.oracle;
+    world.step({ ...state, qpos: Float64Array.from(qpos, Math.fround), qvel: new Float64Array(model.nv) });
+    const theirs = Array.from({ length: data.ncon }, (_, k) =>
+      Array.from(data.contact.get(k)!.pos as ArrayLike<number>),
+    );
+    const at = (k: number) => Array.from(contact_pos.subarray(i * width + 3 * k, i * width + 3 * k + 3));
+    return { theirs, ours: Array.from({ length: ncon[i] }, (_, k) => at(k)) };
+  });
+  world.delete();
+  return found;
+}
+
+const apart = (a: readonly number[], b: readonly number[]): number => Math.hypot(...a.map((x, k) => x - b[k]));
+
+/** Counts are MuJoCo's, and no contact is farther from MuJoCo's than `bound` (m). */
+async function expectPlaces(xml: string, pose: (r: Random) => number[], bound: number): Promise<void> {
+  const model = await loadModel(xml);
+  const r = createRandom(5);
+  const poses = Array.from({ length: POSES }, () => pose(r));
+  const found = await places(model, poses);
+  expect(found.some(({ theirs }) => theirs.length > 0)).toBe(true);
+  found.forEach(({ ours, theirs }, i) => {
+    const label = `pose ${poses[i].join(" ")}`;
+    expect(ours.length, label).toBe(theirs.length);
+    for (const pos of theirs) expect(Math.min(...ours.map((at) => apart(at, pos))), label).toBeLessThan(bound);
+  });
+}
+
+const scene = (geom: string, other: string, margin: number) => `<mujoco>
+  <option ccd_tolerance="1e-12" ccd_iterations="200"><flag gravity="disable"/></option>
+  <default><geom margin="${margin}"/></default>
+  <worldbody>${other}<body><freejoint/>${geom}</body></worldbody></mujoco>`;
+
+// along x, 20 mm thick, on a face that is at z = 0
+const log = '<geom type="cylinder" size="0.02 0.04" zaxis="1 0 0"/>';
+const lying = (depth: number, across: number) => (r: Random) => [
+  r.between(-0.01, 0.01),
+  across + r.between(-0.005, 0.005),
+  0.02 - r.between(0.2, 1) * depth,
+  ...tilted(r.between(-0.02, 0.02), r.pick([-1, 1]) * r.between(0.005, 0.03), r.between(-0.3, 0.3)),
+];
+
+test.each([
+  ["a cylinder on the face of a box", log, '<geom type="box" size="0.4 0.4 0.02" pos="0 0 -0.02"/>', lying(1e-3, 0)],
+  ["a cylinder across an edge", log, '<geom type="box" size="0.01 0.4 0.02" pos="0 0 -0.02"/>', lying(1e-3, 0)],
+  [
+    "a cylinder across a cylinder",
+    log,
+    '<geom type="cylinder" size="0.02 0.4" zaxis="0 1 0" pos="0 0 -0.02"/>',
+    lying(1e-3, 0),
+  ],
+  [
+    "an ellipsoid on the face of a box",
+    '<geom type="ellipsoid" size="0.04 0.03 0.02"/>',
+    '<geom type="box" size="0.4 0.4 0.02" pos="0 0 -0.02"/>',
+    lying(1e-3, 0),
+  ],
+])("%s touches where MuJoCo has it", async (_name, geom, other, pose) => {
+  for (const margin of [0, 5e-4]) await expectPlaces(scene(geom, other, margin), pose, touchBounds.round.value);
+});
+
+// two edges that are parallel to 1e-6: MuJoCo's climb goes on to the fifth corner
+test("the corners that are kept of a face are those of an area that is larger by 1e-6", () => {
+  const polygon = [
+    [0, 0],
+    [0, 0.9],
+    [0, 1],
+    [-1, 1],
+    [-1.0000012, 0.9],
+  ];
+  const traced = program(polygon.length * 2, 4, (x: Scalar[]) => {
+    const corners = [0, 1, 2].map((k) => array(`corner${k}`, polygon.length));
+    polygon.forEach((_, i) => corners.forEach((of, k) => of.set(i, k < 2 ? x[2 * i + k] : 0)));
+    const kept = largestQuadrilateral(corners, polygon.length, true);
+    return [0, 1, 2, 3].map((i) => toF32(kept(i)));
+  });
+  expect(runWasm(traced, [polygon.flat()])).toEqual([[0, 1, 2, 4]]);
+});
