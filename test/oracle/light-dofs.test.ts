@@ -89,7 +89,7 @@ const swimmer = `<mujoco><option timestep="0.004" density="5000"><flag gravity="
     <body pos="0.01 0 0"><joint name="c" axis="0 1 0" damping="2e-5"/><joint name="d" axis="1 0 0" pos="0 0.005 0" damping="2e-5"/>
       <geom type="ellipsoid" pos="0.015 0 0" size="0.02 0.015 0.001"/></body>
   </body></worldbody>
-  <actuator>${[..."abcd"].map((j) => `<position joint="${j}" kp="2e-4" ctrlrange="-1 1"/>`).join("")}</actuator></mujoco>`;
+  <actuator>${["a", "b", "c", "d"].map((j) => `<position joint="${j}" kp="2e-4" ctrlrange="-1 1"/>`).join("")}</actuator></mujoco>`;
 
 test("accelerations of fins keep their digits", async () => {
   const model = await loadModel(swimmer);
