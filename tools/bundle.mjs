@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -19,14 +19,20 @@ const KEYS = ["src/model", "src/trace"];
 
 const slashed = (path) => path.replaceAll("\\", "/");
 
+/** Stands for `import.meta.url` of a module; texts of programs that name it stay as they are. */
+const HERE = "corral_module_url";
+
 // modules find files by where they lie, and all bundles lie in one folder
 const places = {
   name: "places",
   setup({ onLoad }) {
-    onLoad({ filter: /[/\\](src|envs)[/\\].*\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /[/\\](src|envs)[/\\].*\.ts$/ }, async ({ path }) => {
+      const source = readFileSync(path, "utf8");
+      if (!source.includes("import.meta.url")) return { contents: source, loader: "ts" };
+      const { code } = await transform(source, { loader: "ts", target: "node20", define: { "import.meta.url": HERE } });
       const place = slashed(relative(join(root, "src"), path)).replace(/\.ts$/, ".js");
-      const here = `new URL(${JSON.stringify(place.startsWith(".") ? place : `./${place}`)}, import.meta.url).href`;
-      return { contents: readFileSync(path, "utf8").replaceAll("import.meta.url", here), loader: "ts" };
+      const url = `new URL(${JSON.stringify(place.startsWith(".") ? place : `./${place}`)}, import.meta.url).href`;
+      return { contents: `const ${HERE} = ${url};\n${code}`, loader: "js" };
     });
   },
 };
