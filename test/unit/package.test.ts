@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -146,6 +147,25 @@ describe("in an empty project", () => {
     }
     const checked = corral("check-env", "./typed.mts", "--steps", "20");
     expect(checked.status, checked.stdout + checked.stderr).toBe(0);
+  });
+
+  test("a task for a robot of one's own names the robot beside it, and passes the checks", () => {
+    const arm = `<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size="0.05" fromto="0 0 0 0 0 0.5" type="capsule"/>
+      <site name="hand" pos="0 0 0.5"/></body></worldbody><actuator><motor joint="j"/></actuator></mujoco>`;
+    writeFileSync(join(project, "arm.xml"), arm);
+    const written = corral("new-task", "arm", "--robot", "arm.xml", "--kind", "reach", "--json");
+    const { file } = JSON.parse(written.stdout) as { file: string };
+    expect(readFileSync(file, "utf8")).toContain('new URL("./arm.xml", import.meta.url)');
+    const { status, stdout, stderr } = corral("check-env", `./${basename(file)}`, "--steps", "20");
+    expect(status, stdout + stderr).toBe(0);
+  });
+
+  test("programs that it writes find files by where they lie themselves", () => {
+    const texts = readdirSync(join(project, "node_modules/corral/dist/src"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".js"))
+      .map((name) => readFileSync(join(project, "node_modules/corral/dist/src", name), "utf8"));
+    const reproductions = texts.flatMap((text) => text.match(/await loadModel\(new URL\(.*/g) ?? []);
+    expect(reproductions).toEqual([expect.stringMatching(/source\.file}`\)}, import\.meta\.url\)\)`;$/)]);
   });
 
   test("a global command runs the project's own copy", () => {
