@@ -47,6 +47,12 @@ export function taskOf(id: string): Task<object> {
       `the environment is ${show(id)}; pass the id of one, or a task as defineTask({ id, model, ... }) returns it${made}.`,
     );
   }
+  if (/\.(xml|mjcf|urdf|mjb|zip)$/i.test(id))
+    throw new CorralError(
+      "unknown-env",
+      `${inLine(id)} is a model, not an environment: nothing says what it observes and what rewards it. Write a task for it: corral new-task NAME --robot ${inLine(id)} --kind velocity, reach or track, or defineTask({ id, model, ... }).`,
+      { id },
+    );
   const near = nearest(id, list());
   const hint = near.length
     ? `nearest: ${listed(near)}`

@@ -20,7 +20,7 @@ interface OrtSession {
 const PACKAGES: readonly string[] = ["onnxruntime-node", "onnxruntime-web"];
 
 /** @throws CorralError no-onnxruntime */
-async function onnxruntime(): Promise<Ort> {
+export async function onnxruntime(): Promise<Ort> {
   for (const name of PACKAGES) {
     try {
       const found = (await import(name)) as Ort & { readonly default?: Ort };

@@ -12,6 +12,7 @@ import { isPolicyFile, playerOfFile, playerOfRun, type Adapt, type Player, type 
 import { DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import {
+  assertInstalled,
   joinPlayed,
   mostWorlds,
   openUnder,
@@ -157,6 +158,7 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
     );
   if (sample && under.length > 0)
     throw new CorralError("bad-option", "draws as in training are made on the device; leave sample or under away.");
+  await assertInstalled(under);
   const size = { axes, episodes, seed, worlds, env };
   const told = (one: Under) => (done: number) => options.onProgress?.(done, count, one);
   let facts: PlayedPolicy | undefined;

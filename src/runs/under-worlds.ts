@@ -12,7 +12,7 @@ import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { ENDLESS_STEPS } from "../rl/evaluate.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
-import { OnnxActor } from "./onnx-actor.ts";
+import { OnnxActor, onnxruntime } from "./onnx-actor.ts";
 import { trainOptions } from "./options.ts";
 import { isPolicyFile, policyFile, readPolicy } from "./policy-file.ts";
 import { policyOfRun } from "./policy.ts";
@@ -21,6 +21,14 @@ import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
 export const UNDERS = ["corral", "mujoco", "onnx"] as const;
 /** Whose physics and whose policy: corral's worlds are those of "onnx" too. */
 export type Under = (typeof UNDERS)[number];
+
+/**
+ * Says before anything is played what is missing.
+ * @throws CorralError no-onnxruntime
+ */
+export async function assertInstalled(under: readonly Under[]): Promise<void> {
+  if (under.includes("onnx")) await onnxruntime();
+}
 
 type Act = (observations: ArrayLike<number>) => Promise<readonly number[]> | readonly number[];
 

@@ -4,7 +4,16 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import type { Policy } from "../rl/networks/policy.ts";
-import { joinPlayed, mostWorlds, openUnder, policyFrom, UNDERS, type Played, type Under } from "./under-worlds.ts";
+import {
+  assertInstalled,
+  joinPlayed,
+  mostWorlds,
+  openUnder,
+  policyFrom,
+  UNDERS,
+  type Played,
+  type Under,
+} from "./under-worlds.ts";
 
 export { UNDERS, type Under } from "./under-worlds.ts";
 
@@ -62,6 +71,7 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
   const wrong = under.find((one) => !UNDERS.includes(one));
   if (under.length === 0 || wrong !== undefined || new Set(under).size < under.length)
     throw new CorralError("bad-option", `under is ${under.join(",")}; it is some of ${UNDERS.join(", ")}, each once.`);
+  await assertInstalled(under);
   const { policy, id, options: own, checkpoint } = await policyFrom(source, given);
   const made = { ...own, seed };
 

@@ -28,6 +28,9 @@ describe("makeVec", () => {
     expect(await make("Fetch")).toMatch(
       /^\[unknown-env\] no environment is called "Fetch"; there are: Ant-v5, ArmLift, ArmPlace, ArmReach, /,
     );
+    expect(await make("robots/arm.xml")).toMatch(
+      /^\[unknown-env\] robots\/arm\.xml is a model, .* --robot robots\/arm\.xml /,
+    );
     expect(await make(3)).toMatch(/^\[unknown-env\] the environment is 3; pass the id of one, or a task/);
   });
 
