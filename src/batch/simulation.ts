@@ -3,13 +3,13 @@ import { inLine } from "../core/show.ts";
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
-import { assertNumbers, checked, listOf, NAMES, optionsOf } from "../core/options.ts";
+import { assertNumbers, checked, NAMES, optionsOf } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { asHeld, firstNotHeld, heldText } from "../core/float32.ts";
 import { nearest } from "../core/names.ts";
 import { field, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
-import { locateWorld } from "../memory/shards.ts";
+import { locateWorld, worldsOf, worldsToSet } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
 import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
 import { placeBatch } from "./device.ts";
@@ -174,11 +174,6 @@ export class Simulation implements AsyncDisposable {
     await this.#keeper?.settled();
   }
 
-  #worldList(worlds: readonly number[] | undefined): readonly number[] {
-    if (worlds) for (const w of listOf("worlds", worlds)) locateWorld(this.plan, w);
-    return worlds ?? Array.from({ length: this.numEnvs }, (_, i) => i);
-  }
-
   #arenaOf(name: string): string {
     const layouts = layoutsOf(this.plan);
     for (const arena of ["state", "control", "derived"]) {
@@ -198,7 +193,7 @@ export class Simulation implements AsyncDisposable {
    */
   async setState(values: StateValues, worlds?: readonly number[]): Promise<void> {
     this.#mutex.assertOpen("set state");
-    const list = this.#worldList(worlds);
+    const list = worldsToSet(this.plan, worlds);
     const byArena = new Map<string, [string, ArrayLike<number>][]>();
     for (const [name, data] of Object.entries(optionsOf(values, "values"))) {
       if (data === undefined) continue;
@@ -262,7 +257,7 @@ export class Simulation implements AsyncDisposable {
   ): Promise<Record<N, Float64Array>> {
     this.#mutex.assertOpen("get state");
     checked("names", NAMES, names);
-    const list = this.#worldList(worlds);
+    const list = worldsOf(this.plan, worlds);
     const places = list.map((world) => locateWorld(this.plan, world));
 
     // the model has none of some: no kernel holds them, and there is nothing to read

@@ -1,5 +1,6 @@
 // which worlds share buffers: shards as equal as whole tiles allow, in the order of the worlds
 import { CorralError } from "../core/errors.ts";
+import { listOf } from "../core/options.ts";
 
 /** A shard: worlds `firstWorld` to `firstWorld + worlds - 1`, in buffers made for `paddedWorlds`. */
 export interface Shard {
@@ -38,6 +39,25 @@ export function splitWorlds(numEnvs: number, tileWidth: number, count: number): 
   }
 
   return shards;
+}
+
+/** The worlds that are named, or all. Throws `bad-world`. */
+export function worldsOf(split: Split, worlds: readonly number[] | undefined): readonly number[] {
+  if (!worlds) return Array.from({ length: split.numEnvs }, (_, i) => i);
+  for (const world of listOf("worlds", worlds)) locateWorld(split, world);
+  return worlds;
+}
+
+/** The worlds that values are written to, each named once: of two values of one world neither would be meant. Throws `bad-world`. */
+export function worldsToSet(split: Split, worlds: readonly number[] | undefined): readonly number[] {
+  const list = worldsOf(split, worlds);
+  const seen = new Set<number>();
+  for (const world of list) {
+    if (seen.has(world))
+      throw new CorralError("bad-world", `worlds has ${world} twice. Pass each world once.`, { world });
+    seen.add(world);
+  }
+  return list;
 }
 
 /** The place of a world (0 to numEnvs - 1). Throws `bad-world`. */

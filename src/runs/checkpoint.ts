@@ -120,9 +120,11 @@ export function decodeCheckpoint(bytes: Uint8Array, path: string): Checkpoint {
   }
   const { metadata, tensors } = file;
   if (metadata.format !== FORMAT) {
-    throw new CorralError("checkpoint-corrupt", `${path} is no checkpoint of corral. Pass the folder of a run.`, {
-      path,
-    });
+    // an exported policy has no value function to go on with
+    const why =
+      metadata.producer === undefined ? "no checkpoint of corral. " : "a policy, and holds no value function. ";
+    const remedy = metadata.producer === undefined ? "" : `, such as one that was trained with --teacher ${path}`;
+    throw new CorralError("checkpoint-corrupt", `${path} is ${why}Pass the folder of a run${remedy}.`, { path });
   }
   if (!(Number(metadata.version) <= CHECKPOINT_VERSION)) {
     throw new CorralError(

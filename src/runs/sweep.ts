@@ -48,7 +48,7 @@ export interface SweepPoint {
   /** A value for each axis. */
   readonly values: readonly number[];
   readonly meanReturn: number;
-  /** Of the mean: the deviation of returns over the root of their count. */
+  /** Of the mean: the deviation of returns, over one less than their count, by the root of their count. */
   readonly stderrReturn: number;
   readonly meanLength: number;
   /** Share of the episodes that ended before their limit of steps: falls, where falling ends them. */
@@ -317,13 +317,11 @@ async function playPoints(
   return points.map((row, p): PlayedPoint => {
     const part = (of: ArrayLike<number>) => Array.from(of).slice(p * episodes, (p + 1) * episodes);
     const returns = part(played.returns);
-    const meanReturn = meanOf(returns);
-    const deviation = Math.sqrt(meanOf(returns.map((x) => (x - meanReturn) ** 2)));
     return {
       values: row,
       returns,
-      meanReturn,
-      stderrReturn: deviation / Math.sqrt(episodes),
+      meanReturn: meanOf(returns),
+      stderrReturn: stderrOf(returns),
       meanLength: meanOf(part(played.lengths)),
       terminated: meanOf(part(played.terminated)),
       success: played.success && meanOf(part(played.success).map((x) => (x > 0 ? 1 : 0))),

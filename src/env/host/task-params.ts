@@ -4,7 +4,7 @@ import { firstNotHeld, heldText } from "../../core/float32.ts";
 import { inLine, show } from "../../core/show.ts";
 import { alternatives } from "../../core/names.ts";
 import type { ArenaLayout } from "../../memory/layout.ts";
-import { locateWorld } from "../../memory/shards.ts";
+import { locateWorld, worldsOf, worldsToSet } from "../../memory/shards.ts";
 import { hostRecords, layoutsOf, type Batch, type HostRecords } from "../../batch/batch.ts";
 import { putField, takeField } from "../../batch/host-records.ts";
 import type { TaskShape } from "../task/shape.ts";
@@ -59,8 +59,7 @@ export class TaskParams {
       });
     if (worlds !== undefined && !Array.isArray(worlds))
       throw new CorralError("bad-world", `worlds are ${show(worlds)}; pass a list of worlds.`, { worlds });
-    for (const world of worlds ?? []) locateWorld(plan, world);
-    const count = worlds?.length ?? plan.numEnvs;
+    const count = worldsToSet(plan, worlds).length;
     for (const [name, given] of Object.entries(values)) {
       if (given === undefined) continue;
       const { size } = this.#part(name);
@@ -89,7 +88,7 @@ export class TaskParams {
     const [layout, row] = [this.#layout, this.#row];
     const { plan } = this.#batch.planned;
     if (!layout) return;
-    const list = worlds ?? Array.from({ length: plan.numEnvs }, (_, i) => i);
+    const list = worldsOf(plan, worlds);
     const given = Object.entries(values).flatMap(([name, x]) =>
       x === undefined ? [] : [{ ...this.#part(name), values: typeof x === "number" ? [x] : x }],
     );

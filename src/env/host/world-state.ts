@@ -1,12 +1,12 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
 import { inLine, listed } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
-import { assertNumbers, checked, listOf, NAMES, optionsOf } from "../../core/options.ts";
+import { assertNumbers, checked, NAMES, optionsOf } from "../../core/options.ts";
 import { asHeld, firstNotHeld, heldText } from "../../core/float32.ts";
 import { nearest } from "../../core/names.ts";
 import { worldIndex, type ArenaLayout, type FieldLayout } from "../../memory/layout.ts";
 import type { Plan } from "../../memory/plan.ts";
-import { locateWorld } from "../../memory/shards.ts";
+import { locateWorld, worldsOf, worldsToSet } from "../../memory/shards.ts";
 import type { Batch, HostRecords } from "../../batch/batch.ts";
 import { EPISODE, PER_WORLD, taskOffsets } from "../kernel/layout.ts";
 import type { TaskShape } from "../task/shape.ts";
@@ -76,11 +76,6 @@ export class WorldState {
     );
   }
 
-  #worldList(worlds: readonly number[] | undefined): readonly number[] {
-    for (const w of listOf("worlds", worlds ?? [])) locateWorld(this.#plan, w);
-    return worlds ?? Array.from({ length: this.#plan.numEnvs }, (_, i) => i);
-  }
-
   async #records(list: readonly number[]): Promise<Map<number, HostRecords>> {
     const out = new Map<number, HostRecords>();
     for (const w of list) {
@@ -109,7 +104,7 @@ export class WorldState {
 
   /** @throws CorralError unknown-field, bad-shape, bad-value, bad-world; then nothing has changed */
   async set(values: StateValues, worlds?: readonly number[]): Promise<void> {
-    const list = this.#worldList(worlds);
+    const list = worldsToSet(this.#plan, worlds);
     const given = Object.entries(optionsOf(values, "values")).filter(
       (entry): entry is [string, ArrayLike<number>] => entry[1] !== undefined,
     );
@@ -151,7 +146,7 @@ export class WorldState {
   /** @throws CorralError unknown-field, bad-world */
   async get<N extends string>(names: readonly N[], worlds?: readonly number[]): Promise<Record<N, Float64Array>> {
     checked("names", NAMES, names);
-    const list = this.#worldList(worlds);
+    const list = worldsOf(this.#plan, worlds);
     const slots = names.map((name) => this.#slot(name));
     const records = await this.#records(list);
     const out = {} as Record<N, Float64Array>;

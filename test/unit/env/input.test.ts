@@ -219,6 +219,12 @@ describe("an environment", () => {
     expect(await state()).toEqual(before);
   });
 
+  test("refuses values for a world that is named twice", async () => {
+    const text = "[bad-world] worlds has 1 twice. Pass each world once.";
+    expect(await message(() => env.setState({ qpos: Array(12).fill(0) }, [1, 1]))).toBe(text);
+    expect(await state()).toEqual(before);
+  });
+
   test("refuses a call while another is under way", async () => {
     const actions = new Float32Array(6);
     const step = env.step(actions);

@@ -4,7 +4,7 @@ import { defaultLimits } from "../../../src/memory/request.ts";
 import { BudgetExceededError, LimitExceededError } from "../../../src/memory/errors.ts";
 import { sharedIndex, worldIndex } from "../../../src/memory/layout.ts";
 import { fitPlan, planBatch } from "../../../src/memory/plan.ts";
-import { locateWorld } from "../../../src/memory/shards.ts";
+import { locateWorld, worldsOf, worldsToSet } from "../../../src/memory/shards.ts";
 import { planTable } from "../../../src/memory/table.ts";
 
 const MIB = 2 ** 20;
@@ -125,6 +125,9 @@ describe("shards", () => {
     expect(locateWorld(plan, 40)).toEqual({ shard: 1, local: 0 });
     expect(locateWorld(plan, 99)).toEqual({ shard: 2, local: 27 });
     expect(() => locateWorld(plan, 100)).toThrowError("[bad-world] world is 100");
+    expect(worldsOf(plan, [3, 3])).toEqual([3, 3]);
+    expect(worldsToSet(plan, undefined)).toHaveLength(100);
+    expect(() => worldsToSet(plan, [3, 4, 3])).toThrowError("[bad-world] worlds has 3 twice. Pass each world once.");
     expect(plan.buffers.filter((buffer) => buffer.arena === "state").map((buffer) => buffer.label)).toEqual([
       "ant.state[0]",
       "ant.state[1]",
