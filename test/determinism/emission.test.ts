@@ -1,10 +1,9 @@
 // the forms in which kernels are written for GPUs keep the order of operations: on one driver their bits are the same.
-import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { emissionFor } from "../../src/batch/kernel/emission.ts";
-import { makeVec } from "../../src/env/index.ts";
-import { GpuDevice, openDevice } from "../../src/gpu/device.ts";
+import { type GpuDevice, openDevice } from "../../src/gpu/device.ts";
 import { kernelCode } from "../../src/rl/device/kernels.ts";
+import { play, posingAsGpu, type FormOptions } from "../../tools/gpu-compilers/forms.ts";
 import "../../envs/index.ts";
 
 const STEPS = 30;
@@ -21,28 +20,17 @@ const CASES = [
 const HIDDEN = /U\.zero(?: \+ \d+)?\] = /;
 
 let gpu: GpuDevice;
-/** The same device, that says to be a GPU whose subgroups have 64 lanes. */
 let posing: GpuDevice;
 beforeAll(async () => {
   gpu = await openDevice();
-  const info = { ...gpu.info, kind: "gpu", subgroupMaxSize: 64 } as const;
-  posing = new GpuDevice(gpu.device, { refusals: [] } as never, info, gpu.limits);
+  posing = posingAsGpu(gpu);
 });
 afterAll(() => gpu.close());
 
-async function run(id: string, device: GpuDevice, unroll: boolean, form: { cut?: boolean; mostLive?: number } = {}) {
-  const options = { numEnvs: WORLDS, seed: 5, device, unroll, maxEpisodeSteps: 20, cut: false };
-  await using env = await makeVec(id, { ...options, ...form });
-  const hash = createHash("sha256");
-  await env.reset();
-  for (let step = 0; step < STEPS; step++) {
-    const { observations, rewards } = await env.step(env.actionSpace.sample(3, { draw: step, worldIds: env.worldIds }));
-    hash.update(observations as Float32Array).update(rewards);
-  }
-  for (const values of Object.values(await env.getState(["qpos", "qvel", "qacc_warmstart", "episode_length"])))
-    hash.update(values);
+async function run(id: string, device: GpuDevice, unroll: boolean, form: FormOptions = {}) {
+  const { hash, env } = await play(id, device, { unroll, cut: false, ...form }, { worlds: WORLDS, steps: STEPS });
   const cells = env.plan.fields.filter(({ arena }) => arena === "step.cells");
-  return { hash: hash.digest("hex"), code: env.kernels.get("step")!.code, cells };
+  return { hash, code: env.kernels.get("step")!.code, cells };
 }
 
 test.each(CASES)(

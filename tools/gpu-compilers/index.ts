@@ -3,8 +3,8 @@
  * two compilers for GPUs say of step kernels (and of the learner's), with no GPU. `NAME=MODEL` names the rows of a model.
  * `--form gpu` (default), whole, cut, straight, rolled, software. `--all`: every environment. `--limit`: a compile that takes
  * more processor time is given up. `--write FILE` adds the rows to a file of results, FILE.json, in place of those of the same
- * names, and prints it as FILE.md; alone it prints that again. `--watched` measures what the test compares. Exit codes: 0
- * done, 2 bad usage, 3 the compilers cannot be installed here.
+ * names, prints it as FILE.md, and compiles no text that has figures there; alone it prints that again. `--watched` measures
+ * what the test compares. Exit codes: 0 done, 2 bad usage, 3 the compilers cannot be installed here.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { tasks } from "../../envs/index.ts";
 import { FORMS, learnerKernels, stepKernels, type Form } from "./kernels.ts";
 
-import { install, measure, type Measured, type Row } from "./measure.ts";
+import { digestOf, install, measure, type Measured, type Row } from "./measure.ts";
 import { page, table } from "./summary.ts";
 
 /** The environments that are watched. */
@@ -66,20 +66,27 @@ function write(to: string, now: Measured, prefix: string | undefined): void {
   writeFileSync(`${to}.md`, page(all));
 }
 
-/** Rows of texts that were compiled before: tasks on one model share kernels. */
+/** Versions of the compilers that are here. */
+const compilers = measure({});
+
+/** Rows of texts that were compiled before, now or in the file of results: tasks on one model share kernels. */
 const known = new Map<string, Row>();
-/** A kernel without its first line, which names the task. */
-const textOf = (code: string): string => code.slice(code.indexOf("\n"));
+if (values.write !== undefined && existsSync(`${values.write}.json`)) {
+  const { amd, nvidia, rows } = JSON.parse(readFileSync(`${values.write}.json`, "utf8")) as Measured;
+  const ended = rows.filter((row) => row.limit === undefined || row.limit >= (limit ?? Infinity));
+  if (amd === compilers.amd && nvidia === compilers.nvidia)
+    for (const row of ended) if (row.text !== undefined) known.set(row.text, row);
+}
 
 function compile(kernels: Readonly<Record<string, string>>, prefix: string | undefined): void {
   const now = measure(
-    Object.fromEntries(Object.entries(kernels).filter(([, code]) => !known.has(textOf(code)))),
+    Object.fromEntries(Object.entries(kernels).filter(([, code]) => !known.has(digestOf(code)))),
     limit,
   );
   // entry points of one text have rows of their own
-  for (const row of now.rows) if (kernels[row.name] !== undefined) known.set(textOf(kernels[row.name]), row);
+  for (const row of now.rows) if (kernels[row.name] !== undefined) known.set(row.text!, row);
   const rows = Object.entries(kernels).flatMap(([name, code]) => {
-    const row = known.get(textOf(code));
+    const row = known.get(digestOf(code));
     return row ? [{ ...row, name }] : now.rows.filter((one) => one.name.startsWith(`${name}.`));
   });
   console.log(table({ ...now, rows }));

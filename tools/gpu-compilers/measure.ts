@@ -1,4 +1,5 @@
 // what two compilers for GPUs say of kernels: registers, spills, scratch, code size, seconds
+import { createHash } from "node:crypto";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +17,8 @@ const NVIDIA_ARCH = 90;
 /** What the compilers say of a kernel. Counts are of registers or bytes of a lane, code in bytes. */
 export interface Row {
   readonly name: string;
+  /** Of what was compiled: a digest of its WGSL but for the first line, which names the task. */
+  readonly text?: string;
   readonly amd?: Readonly<
     Record<"live" | "spilled" | "scratch" | "code" | "throughput" | "latency" | "seconds", number>
   >;
@@ -45,6 +48,13 @@ export function install(): string | undefined {
 }
 
 export const isInstalled = (): boolean => existsSync(join(COMPILERS, "done"));
+
+/** Of kernels that are the same but for their names. */
+export const digestOf = (code: string): string =>
+  createHash("sha256")
+    .update(code.slice(code.indexOf("\n")))
+    .digest("hex")
+    .slice(0, 16);
 
 /** Compiles kernels, WGSL by name. A compile that takes more than `limit` seconds of processor time is given up. */
 export function measure(kernels: Readonly<Record<string, string>>, limit?: number): Measured {
@@ -115,10 +125,19 @@ function measureIn(folder: string, kernels: Readonly<Record<string, string>>, li
   const places = new Map(names.map((name, i) => [name, i]));
   const placeOf = (name: string) => places.get(name) ?? places.get(name.slice(0, name.lastIndexOf("."))) ?? 0;
   const all = [...new Set([...amd.keys(), ...limited])].sort((a, b) => placeOf(a) - placeOf(b));
+  const rows = all.map((name) =>
+    rowOf(
+      name,
+      amd.get(name),
+      nvidia.get(name),
+      limited.has(name) ? limit : undefined,
+      digestOf(kernels[names[placeOf(name)]]),
+    ),
+  );
   return {
     amd: `${String(device)}, ${AMD_CHIP}`,
     nvidia: `ptxas ${version?.[2] ?? "?"}, sm_${NVIDIA_ARCH}`,
-    rows: all.map((name) => rowOf(name, amd.get(name), nvidia.get(name), limited.has(name) ? limit : undefined)),
+    rows,
   };
 }
 
@@ -141,10 +160,17 @@ function run(
   return linesOf(stdout);
 }
 
-function rowOf(name: string, amd: Line | undefined, nvidia: Line | undefined, limit: number | undefined): Row {
+function rowOf(
+  name: string,
+  amd: Line | undefined,
+  nvidia: Line | undefined,
+  limit: number | undefined,
+  text: string,
+): Row {
   const of = (line: Line, field: string) => Number(line[field] ?? 0);
   return {
     name,
+    text,
     ...(amd && {
       amd: {
         live: of(amd, "Pre-Sched VGPRs"),
