@@ -31,6 +31,10 @@ const withoutRoot = (text: string, root: string, folder = "") =>
 /** The file that MuJoCo did not find. */
 const missingIn = (text: string): string | undefined => /Error opening file '([^']*)'/.exec(text)?.[1];
 
+/** Whether a module is of no more use. One that has met many models may call functions that are not there. */
+const isCrash = (error: unknown): boolean =>
+  error instanceof WebAssembly.RuntimeError || error instanceof TypeError || error instanceof RangeError;
+
 /** What a failed compilation means to the user. `said` is MuJoCo's own text; `files`: those that are missing. */
 function compileError(error: unknown, said: string, name: string, files: readonly string[] = []): CorralError {
   const raw = missingIn(said);
@@ -51,8 +55,7 @@ function compileError(error: unknown, said: string, name: string, files: readonl
       { cause: error },
     );
   }
-  const crashed = error instanceof WebAssembly.RuntimeError;
-  if (crashed || /Could not allocate memory|bad_alloc/.test(text)) {
+  if (isCrash(error) || /Could not allocate memory|bad_alloc/.test(text)) {
     return new CorralError(
       "mujoco-memory",
       `${name} is too large or nested too deeply for MuJoCo's WebAssembly build, which holds 2 GiB: ${text}. Make it smaller, or set <size memory="..."/> to what its contacts need.`,
@@ -180,7 +183,7 @@ function reducedOrNone(mujoco: MainModule, root: string, given: Compilation) {
   try {
     return compileReduced(mujoco, root, given);
   } catch (error) {
-    if (error instanceof WebAssembly.RuntimeError) throw error;
+    if (isCrash(error)) throw error;
     return undefined;
   }
 }

@@ -207,6 +207,17 @@ describe("a model that MuJoCo's WebAssembly build cannot hold", () => {
     live.delete();
   });
 
+  test("a module that has crashed is left for a fresh one", async () => {
+    await loadTestModel("joint_hinge");
+    const crashed = await getMuJoCo();
+    const crash = () => {
+      throw new TypeError("getWasmTableEntry(...) is not a function");
+    };
+    Object.assign(crashed, { parseXMLString: crash, MjModel: { from_xml_path: crash } });
+    expect((await loadModel("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")).ngeom).toBe(1);
+    expect(await getMuJoCo()).not.toBe(crashed);
+  });
+
   test("data that has no room are refused, those alive go on", async () => {
     const model = await loadModel(
       `<mujoco><size memory="300M"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`,
