@@ -62,7 +62,7 @@ async function expectPlaces(xml: string, pose: (r: Random) => number[], bound: n
   });
 }
 
-const scene = (geom: string, other: string, margin: number) => `<mujoco>
+const scene = (geom: string, other: string, margin: number, asset = "") => `<mujoco>${asset}
   <option ccd_tolerance="1e-12" ccd_iterations="200"><flag gravity="disable"/></option>
   <default><geom margin="${margin}"/></default>
   <worldbody>${other}<body><freejoint/>${geom}</body></worldbody></mujoco>`;
@@ -93,6 +93,32 @@ test.each([
   ],
 ])("%s touches where MuJoCo has it", async (_name, geom, other, pose) => {
   for (const margin of [0, 5e-4]) await expectPlaces(scene(geom, other, margin), pose, touchBounds.round.value);
+});
+
+// a slope, and a ridge along y
+const field = (elevation: string) =>
+  `<asset><hfield name="h" nrow="3" ncol="3" size=".2 .2 .1 .1" elevation="${elevation}"/></asset>`;
+const [slope, ridge] = [field("1 1 1 .1 .1 .1 0 0 0"), field("0 1 0 0 1 0 0 1 0")];
+const egg = '<geom type="ellipsoid" size="0.04 0.03 0.02"/>';
+const onSlope = (r: Random) => {
+  const [x, y, up] = [r.between(-0.15, -0.1), r.between(0.1, 0.15), 0.45];
+  return [x, y, 0.01 + up * y + 0.018 * Math.hypot(1, up), ...tilted(r.between(0.36, 0.46), r.between(-0.03, 0.03), 0)];
+};
+const onRidge = (r: Random) => [
+  r.between(-0.02, 0.02),
+  r.between(-0.15, 0.15),
+  0.1 + 0.02 - r.between(1e-4, 1e-3),
+  ...tilted(0, r.between(-0.1, 0.1), r.between(-0.3, 0.3)),
+];
+
+test.each([
+  ["a cylinder on a face", log, slope, onSlope],
+  ["an ellipsoid on a face", egg, slope, onSlope],
+  ["a cylinder across an edge", log, ridge, onRidge],
+  ["an ellipsoid on an edge", egg, ridge, onRidge],
+])("%s of a height field touches where MuJoCo has it", async (_name, geom, asset, pose) => {
+  for (const margin of [0, 5e-4])
+    await expectPlaces(scene(geom, '<geom type="hfield" hfield="h"/>', margin, asset), pose, touchBounds.round.value);
 });
 
 // two edges that are parallel to 1e-6: MuJoCo's climb goes on to the fifth corner
