@@ -123,6 +123,7 @@ const INTEGRATORS: ReadonlySet<number> = new Set([
   mjtIntegrator.RK4,
   mjtIntegrator.IMPLICITFAST,
   mjtIntegrator.IMPLICIT,
+  mjtIntegrator.DISCRETE,
 ]);
 
 // of flags nativeccd alone is refused, where pairs are searched; the others are obeyed or cannot matter: midphase (order

@@ -130,11 +130,12 @@ export class MuJoCoWorld {
 
   /**
    * The same, with M qacc for the forces that velocities are integrated from: these sum to that but for what the solver
-   * leaves and what rounds, which is much where they cancel. RK4 integrates qacc anyway.
+   * leaves and what rounds, which is much where they cancel. RK4 and discrete integrate qacc anyway.
    */
   stepByAcceleration(from: WorldState): StepResult {
     const { mujoco, model, data, read, write } = this.oracle;
-    if (model.opt.integrator === mjtIntegrator.RK4) return this.step(from);
+    const integratesQacc: readonly number[] = [mjtIntegrator.RK4, mjtIntegrator.DISCRETE];
+    if (integratesQacc.includes(model.opt.integrator)) return this.step(from);
     this.load(from);
     const total = new mujoco.DoubleBuffer(model.nv);
     try {

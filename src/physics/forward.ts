@@ -12,6 +12,7 @@ import { comVel } from "./smooth/com_vel.ts";
 import type { ConstraintForces, Contacts } from "./constraint/constraint-forces.ts";
 import type { ContactRows } from "./constraint/contact-rows.ts";
 import { inertiaOf, type Inertia } from "./smooth/inertia.ts";
+import { turnFreeBodies } from "./integrator/free-body.ts";
 import { kinematics } from "./smooth/kinematics.ts";
 import { passive } from "./smooth/passive.ts";
 import { rne } from "./smooth/rne.ts";
@@ -74,10 +75,24 @@ export function* evaluate(
   runStage("acceleration", () => acceleration(m, d, inertia));
   yield { stage: "acceleration", slots };
   const { rows, contacts } = runStage("make_constraint", () => makeConstraint(m, d, slots));
-  const solution = runStage("solver", () => solve(m, d, { rows, contacts, space: inertia.space(rows, contacts) }));
+  const solution = runStage("solver", () => constrained(m, d, inertia, { rows, contacts }));
   yield { stage: "solver", slots };
   const forces = { contacts: contactViews(m, slots, solution), rows, rowForce: solution.rowForce };
   return { inertia, slots, rows, contacts, solution, forces };
+}
+
+/** Accelerations under constraints (mj_fwdConstraint). */
+function constrained(
+  m: ModelView,
+  d: WorldData,
+  inertia: Inertia,
+  of: { readonly rows: Rows; readonly contacts: ContactRows },
+): Solution {
+  const { metric } = inertia;
+  const coupled = metric ? { coupled: metric.coupled } : {};
+  const solution = solve(m, d, { ...of, ...coupled, space: inertia.space(of.rows, of.contacts) });
+  if (metric) turnFreeBodies(m, d, metric, of);
+  return solution;
 }
 
 /** The active contacts as later stages see them. */

@@ -155,13 +155,24 @@ export function mechanicalForce(m: ModelView, d: WorldData, i: number): Scalar {
   return force;
 }
 
-/** d force / d velocity (mjd_actuator_vel), heat left out. */
-export function motorSlope(m: ModelView, i: number): Scalar {
-  const { R: given, K, kd, te, sigma1, controlled } = motorOf(m.model, i);
+/** How much of a change of voltage acts on the force of this step: the current takes its time. */
+const currentShare = (m: ModelView, te: number): Scalar => sub(1, exp(mul(m.timestep, -1 / te)));
+
+/** d force / d velocity (mjd_actuator_vel): the controller knows the motor cold, the current flows through it as it is. */
+export function motorSlope(m: ModelView, d: WorldData, i: number): Scalar {
+  const { R: given, K, kd, te, sigma1, controlled, at } = motorOf(m.model, i);
   const R = Math.max(MINVAL, given);
   const drive = controlled ? (-kd * R) / K + K : 0;
   const friction = sigma1 > 0 ? -sigma1 : 0;
-  if (te <= 0) return (K * drive - K * K) / R + friction;
-  const share = sub(1, exp(mul(m.timestep, -1 / te)));
-  return add(mul((K * (drive - K)) / R, share), friction);
+  const isHot = at("temperature") >= 0;
+  const byCurrent = isHot ? div(K * (drive - K), max(resistance(m, d, i), MINVAL)) : undefined;
+  if (te <= 0) return byCurrent ? add(byCurrent, friction) : (K * drive - K * K) / R + friction;
+  return add(mul(byCurrent ?? (K * (drive - K)) / R, currentShare(m, te)), friction);
+}
+
+/** d force / d length of a motor that holds a position: what its controller asks for, whatever the voltage. */
+export function motorStiffness(m: ModelView, i: number): Scalar {
+  const { kp, te, controlled } = motorOf(m.model, i);
+  if (!controlled || kp === 0) return 0;
+  return te > 0 ? mul(-kp, currentShare(m, te)) : -kp;
 }

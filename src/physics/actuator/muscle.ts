@@ -38,6 +38,7 @@ function prepare(m: ModelView, prm: ArrayLike<number>, i: number) {
     /** Length relative to the optimum. */
     relative: (length: Scalar): Scalar => add(low, div(sub(length, shortest), atLeast(L0))),
     speed: atLeast(L0 * vmax),
+    L0: atLeast(L0),
     lmin,
     lmax,
     fpmax,
@@ -57,16 +58,51 @@ function lengthCurve(length: Scalar, lmin: number, lmax: number): Scalar {
   return select(and(ge(length, lmin), le(length, lmax)), hill, 0);
 }
 
+/** The derivative of that curve. */
+function lengthSlope(length: Scalar, lmin: number, lmax: number): Scalar {
+  const [a, b] = [0.5 * (lmin + 1), 0.5 * (1 + lmax)];
+  const part = (x: Scalar, width: number) => div(x, square(atLeast(width)));
+  const rising = part(sub(length, lmin), a - lmin);
+  const nearTop = part(sub(1, length), 1 - a);
+  const pastTop = part(sub(1, length), b - 1);
+  const falling = part(sub(length, lmax), lmax - b);
+  const slope = select(le(length, a), rising, select(le(length, 1), nearTop, select(le(length, b), pastTop, falling)));
+  return select(and(ge(length, lmin), le(length, lmax)), slope, 0);
+}
+
+/** The derivative of a muscle's gain by length. */
+export function muscleGainSlope(m: ModelView, i: number, length: Scalar, velocity: Scalar): Scalar {
+  const p = prepare(m, m.model.actuator_gainprm, i);
+  const { FV } = velocityCurve(p, div(velocity, p.speed));
+  return div(mul(mul(neg(p.force), lengthSlope(p.relative(length), p.lmin, p.lmax)), FV), p.L0);
+}
+
+/** The derivative of a muscle's passive force by length. */
+export function muscleBiasSlope(m: ModelView, i: number, length: Scalar): Scalar {
+  const p = prepare(m, m.model.actuator_biasprm, i);
+  const L = p.relative(length);
+  const b = 0.5 * (1 + p.lmax);
+  const width = atLeast(b - 1);
+  const slope = select(le(L, 1), 0, select(le(L, b), div(sub(L, 1), width * width), 1 / width));
+  return div(mul(mul(neg(p.force), p.fpmax), slope), p.L0);
+}
+
+/** The active force by velocity relative to the fastest, and its derivative. */
+function velocityCurve({ fvmax }: { readonly fvmax: number }, V: Scalar): { FV: Scalar; dFV: Scalar } {
+  const y = fvmax - 1;
+  const piece = (zero: Scalar, shortening: Scalar, lengthening: Scalar, most: Scalar) =>
+    select(le(V, -1), zero, select(le(V, 0), shortening, select(le(V, y), lengthening, most)));
+  const FV = piece(0, square(add(V, 1)), sub(fvmax, div(square(sub(y, V)), atLeast(y))), fvmax);
+  const dFV = piece(0, add(mul(2, V), 2), div(mul(2, sub(y, V)), atLeast(y)), 0);
+  return { FV, dFV };
+}
+
 /** The gain of a muscle, and its derivative by velocity (mju_muscleGain, mjd_muscleGain_vel). */
 export function muscleGain(m: ModelView, i: number, length: Scalar, velocity: Scalar): { gain: Scalar; slope: Scalar } {
   const p = prepare(m, m.model.actuator_gainprm, i);
   const V = div(velocity, p.speed);
   const strength = mul(neg(p.force), lengthCurve(p.relative(length), p.lmin, p.lmax));
-  const y = p.fvmax - 1;
-  const piece = (zero: Scalar, shortening: Scalar, lengthening: Scalar, most: Scalar) =>
-    select(le(V, -1), zero, select(le(V, 0), shortening, select(le(V, y), lengthening, most)));
-  const FV = piece(0, square(add(V, 1)), sub(p.fvmax, div(square(sub(y, V)), atLeast(y))), p.fvmax);
-  const dFV = piece(0, add(mul(2, V), 2), div(mul(2, sub(y, V)), atLeast(y)), 0);
+  const { FV, dFV } = velocityCurve(p, V);
   return { gain: mul(strength, FV), slope: div(mul(strength, dFV), p.speed) };
 }
 

@@ -32,7 +32,9 @@ import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import type { ConeParams } from "./cone.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
+import { atEnd, contactAref, mostScale } from "./end-of-step.ts";
 import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
+import { isDiscrete, weightRatio } from "./metric-weights.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
@@ -134,7 +136,8 @@ function isStiff({ model, form }: ModelView, p: GeomPair): boolean {
   const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
   const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
   const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
-  return leastCompliance(compliance(p.solref, p.solimp)) * diag < form.stiffCompliance * most * edges;
+  const own = compliance(p.solref, p.solimp);
+  return (leastCompliance(own) / mostScale(model, own)) * diag < form.stiffCompliance * most * edges;
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
@@ -280,12 +283,16 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   const condim = (slot: Int): Scalar => select(isTether(slot), 1, params.condim(slot), "f32");
   // that of the first row, an edge of a pyramid being its normal and a tangent
-  const exactDiag = (J: readonly (readonly Scalar[])[], slot: Int): Scalar => {
+  const firstRow = (J: readonly (readonly Scalar[])[], slot: Int) => {
     const isEdge = pyramidal && dim > 1 ? gt(condim(slot), 1) : false;
     const slope = select(isEdge, params.friction[0](slot), 0);
-    const first = J[0].map((x, i) => ({ dof: i, value: add(x, mul(slope, J[1]?.[i] ?? 0)) }));
-    return mul(exactDiagonal(m, d, first), select(isEdge, params.edges(slot), 1));
+    return { isEdge, jac: J[0].map((x, i) => ({ dof: i, value: add(x, mul(slope, J[1]?.[i] ?? 0)) })) };
   };
+  const exactDiag = (J: readonly (readonly Scalar[])[], slot: Int): Scalar => {
+    const { isEdge, jac } = firstRow(J, slot);
+    return mul(exactDiagonal(m, d, jac), select(isEdge, params.edges(slot), 1));
+  };
+  const discrete = isDiscrete(model);
   const sides = ([0, 1] as const).map((which) => ({
     body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
     moves: slots.table(`con_moves${which + 1}`, (p) => Number(isMoving(p, which)), "i32"),
@@ -345,7 +352,10 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const estimate =
         pyramidal && tethers ? select(isTether(slot), params.weight(slot), params.diag(slot)) : params.diag(slot);
       const diag = hasExactDiagonal(model) ? exactDiag(this.jacobian(slot), slot) : estimate;
-      const D = div(1, regularizer(imp, diag, params.least(slot)));
+      const weighs = discrete && !hasExactDiagonal(model);
+      const weighed = weighs ? mul(diag, weightRatio(d, firstRow(this.jacobian(slot), slot).jac)) : diag;
+      const R = regularizer(imp, weighed, params.least(slot));
+      const D = div(discrete ? atEnd(m, params.normal(slot), imp, true).scale : 1, R);
       return { impedance: imp, D: gaps ? select(makesRows(slot), D, 0) : D };
     },
     makesRows,
@@ -359,10 +369,13 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const normal = params.normal(slot);
       const tangent = pyramidal ? normal : params.tangent(slot);
       const sliding = surface(slot);
+      const past = () => sub(slots.dist(slot), params.margin(slot));
+      const of = { normal, tangent, pyramidal, sliding };
+      const ends = discrete ? contactAref(m, { ...of, distance: past() }, imp, vel) : undefined;
       return vel.map((v, k) => {
-        if (k > 0) return mul(-1, mul(tangent.B, add(v, sliding[k] ?? 0)));
-        const distance = sub(slots.dist(slot), params.margin(slot));
-        const aref = mul(-1, add(mul(normal.B, v), mul(mul(normal.K, imp), distance)));
+        if (k > 0) return ends?.[k] ?? mul(-1, mul(tangent.B, add(v, sliding[k] ?? 0)));
+        const distance = past();
+        const aref = ends?.[0] ?? mul(-1, add(mul(normal.B, v), mul(mul(normal.K, imp), distance)));
         if (!adhesive) return aref;
         // the pull is held at rest by a push of as much, over the edges of a pyramid
         const dims = condim(slot);

@@ -18,6 +18,7 @@ import {
 import { pow } from "../../trace/math.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import { mjMAXIMP, mjMINIMP, mjtDisableBit } from "../../model/enums.ts";
+import { isDiscrete } from "./metric-weights.ts";
 import type { ModelView } from "../view.ts";
 
 const bounded = (x: number) => Math.min(mjMAXIMP, Math.max(mjMINIMP, x));
@@ -96,16 +97,35 @@ export function impedance(n: ImpedanceNumbers, distance: Scalar): Scalar {
 }
 
 /** Stiffness K and damping B of the reference acceleration: aref = -B vel - K d (pos - margin). */
-export function reference(m: ModelView, c: Compliance): { K: Scalar; B: Scalar } {
+export interface Reference {
+  readonly K: Scalar;
+  readonly B: Scalar;
+  /** The most that K d h² of limits and contacts may be, where rows are taken at the end of the step. */
+  readonly most?: Scalar;
+}
+
+/** More than any K d h² that a row is bounded to. */
+export const UNBOUNDED = 1e20;
+
+/** The reference of one constraint, safe for the integrator if that is asked for. */
+export function reference(m: ModelView, c: Compliance): Reference {
   const [r0, r1] = c.solref;
-  if (!c.standard) return { K: -r0 / Math.max(MINVAL, c.dmax * c.dmax), B: -r1 / Math.max(MINVAL, c.dmax) };
   const safe = !(m.opt.disableflags & mjtDisableBit.REFSAFE);
+  if (isDiscrete(m.model)) return endReference(c, safe);
+  if (!c.standard) return { K: -r0 / Math.max(MINVAL, c.dmax * c.dmax), B: -r1 / Math.max(MINVAL, c.dmax) };
   // a time constant below two steps would not be stable
   const timeconst = safe ? max(r0, mul(2, m.timestep)) : r0;
   return {
     K: div(1, mul(square(timeconst), c.dmax * c.dmax * r1 * r1)),
     B: div(2, mul(timeconst, c.dmax)),
   };
+}
+
+/** The same where any time constant is stable: bounded by the step, at the impedance that a row has (`atEnd`). */
+export function endReference({ standard, solref: [r0, r1], dmax }: Compliance, safe: boolean): Reference {
+  const most = standard && safe ? 1 : UNBOUNDED;
+  if (!standard) return { K: -r0 / Math.max(MINVAL, dmax * dmax), B: -r1 / Math.max(MINVAL, dmax), most };
+  return { K: 1 / Math.max(MINVAL, (r0 * dmax * r1) ** 2), B: 2 / Math.max(MINVAL, r0 * dmax), most };
 }
 
 const CURVE = ["dmin", "rise", "inverseWidth", "midpoint", "power", "lower", "upper"] as const;
@@ -124,7 +144,7 @@ export function references(
   m: ModelView,
   column: (name: string, of: (place: number) => number) => (place: Int) => Scalar,
   places: readonly Compliance[],
-): (place: Int) => { K: Scalar; B: Scalar } {
+): (place: Int) => Reference {
   const keyOf = (c: Compliance) => JSON.stringify([c.solref, c.dmax]);
   const kinds = new Map(places.map((c) => [keyOf(c), c]));
   const keys = [...kinds.keys()];
@@ -136,6 +156,7 @@ export function references(
     return values.reduce((a, b, i) => ({
       K: select(ne(which, i), a.K, b.K),
       B: select(ne(which, i), a.B, b.B),
+      ...(a.most === undefined ? {} : { most: select(ne(which, i), a.most, b.most!) }),
     }));
   };
 }

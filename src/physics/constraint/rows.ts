@@ -22,7 +22,17 @@ import { atan2 } from "../../trace/math.ts";
 import { MINVAL, normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
-import { compliance, impedance, impedanceNumbers, reference, regularizer, type ImpedanceNumbers } from "./impedance.ts";
+import { atEnd } from "./end-of-step.ts";
+import {
+  compliance,
+  impedance,
+  impedanceNumbers,
+  reference,
+  regularizer,
+  type ImpedanceNumbers,
+  type Reference,
+} from "./impedance.ts";
+import { isDiscrete, weightRatio } from "./metric-weights.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** One row of efc_J with its parameters. Its dofs are known when the kernel is traced. */
@@ -90,7 +100,7 @@ export interface RowParts {
   /** Default: always. */
   active?: Bool;
   curve: ImpedanceNumbers;
-  reference: { K: Scalar; B: Scalar };
+  reference: Reference;
   diagApprox: Scalar;
   frictionloss?: Scalar;
   /** The violation that the impedance goes by, where rows of one constraint share it. Default: pos. */
@@ -130,15 +140,10 @@ export function makeRow(m: ModelView, d: WorldData, { solref, solimp, ...parts }
 /** A row with its impedance and reference acceleration (mj_makeImpedance, mj_referenceConstraint). Reads qvel. */
 export function makeRowOf(m: ModelView, d: WorldData, s: RowParts): Row {
   const { margin = 0, active = true } = s;
-  const { K, B } = s.reference;
   const kind = kindOf(s.type);
   const distance = sub(s.pos, margin);
   const imp = impedance(s.curve, s.violation ?? distance);
-  const diagonal = hasExactDiagonal(m.model) ? exactDiagonal(m, d, s.jac) : s.diagApprox;
-  const R = regularizer(imp, diagonal, leastR(m, s));
-  const vel = s.jac.reduce<Scalar>((v, { dof, value }) => add(v, mul(value, d.qvel.at(dof))), 0);
-  // friction rows have no position to return to
-  const spring = kind === "friction" ? 0 : mul(mul(K, imp), distance);
+  const { R, aref } = regularised(m, d, s, kind, distance, imp);
   return {
     kind,
     type: s.type,
@@ -147,11 +152,42 @@ export function makeRowOf(m: ModelView, d: WorldData, s: RowParts): Row {
     active,
     D: select(active, div(1, R), 0),
     R,
-    aref: sub(neg(add(mul(B, vel), spring)), s.bias ?? 0),
+    aref: aref(),
     frictionloss: s.frictionloss ?? 0,
     pos: s.pos,
     margin,
     tendons: s.tendons ?? [],
+  };
+}
+
+/** R and the reference acceleration of a row, at the end of the step if the integrator takes it there. */
+function regularised(
+  m: ModelView,
+  d: WorldData,
+  s: RowParts,
+  kind: Row["kind"],
+  distance: Scalar,
+  imp: Scalar,
+): { readonly R: Scalar; readonly aref: () => Scalar } {
+  const exact = hasExactDiagonal(m.model);
+  const diagonal = exact ? exactDiagonal(m, d, s.jac) : s.diagApprox;
+  const velocity = (): Scalar => s.jac.reduce<Scalar>((v, { dof, value }) => add(v, mul(value, d.qvel.at(dof))), 0);
+  // friction rows have no position to return to
+  const springs = kind !== "friction";
+  if (!isDiscrete(m.model)) {
+    const { K, B } = s.reference;
+    const R = regularizer(imp, diagonal, leastR(m, s));
+    const vel = velocity();
+    const spring = springs ? mul(mul(K, imp), distance) : 0;
+    return { R, aref: () => sub(neg(add(mul(B, vel), spring)), s.bias ?? 0) };
+  }
+  const end = atEnd(m, springs ? s.reference : { ...s.reference, K: 0 }, imp, kind === "limit");
+  const ratio = exact ? 1 : weightRatio(d, s.jac);
+  const R = div(regularizer(imp, mul(diagonal, ratio)), end.scale);
+  const least = leastR(m, s);
+  return {
+    R: least === undefined ? R : max(R, mul(least, ratio)),
+    aref: () => sub(end.aref(distance, velocity()), div(s.bias ?? 0, end.scale)),
   };
 }
 

@@ -7,8 +7,9 @@ import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
 import { motorSlope } from "../actuator/dc-motor.ts";
 import { muscleGain } from "../actuator/muscle.ts";
+import { isDiscrete } from "../constraint/metric-weights.ts";
 import type { Sparsity } from "../smooth/sparsity.ts";
-import { ellipsoidBlocks } from "./ellipsoid-derivative.ts";
+import { ellipsoidBlocks, type FluidBlock } from "./ellipsoid-derivative.ts";
 import { isFreeBody } from "./standalone.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
@@ -46,8 +47,20 @@ export function derivativeEntries(m: ModelView, d: WorldData, sparsity: Sparsity
 const hasDofs = (m: ModelView): boolean => m.nv > 0;
 
 /** Ellipsoids in the medium; those of free bodies and of the integrator implicit are not symmetric, and not among these. */
-function ellipsoidEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {
-  const blocks = ellipsoidBlocks(m, d, (b) => !isFreeBody(m.model, b), true);
+const ellipsoidEntries = (m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] =>
+  blockEntries(
+    ellipsoidBlocks(m, d, (b) => !isFreeBody(m.model, b), true),
+    sparsity,
+  );
+
+/** The drag of the medium on all bodies, without lift and added mass (mj_effShift). */
+export function dragEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] {
+  if (!hasFluid(m.model)) return [];
+  const ofEllipsoids = ellipsoidBlocks(m, d, () => true, true, true);
+  return [...fluidEntries(m, d, sparsity), ...blockEntries(ofEllipsoids, sparsity)];
+}
+
+function blockEntries(blocks: readonly FluidBlock[], sparsity: Sparsity): Entry[] {
   return blocks.flatMap(({ dofs, at }) =>
     dofs.flatMap((row, i) =>
       dofs.slice(0, i + 1).flatMap((column, j) => {
@@ -72,23 +85,31 @@ function actuatorEntries(m: ModelView, d: WorldData, sparsity: Sparsity): Entry[
   const entries: Entry[] = [];
   for (let i = 0; i < model.nactuator; i++) {
     if (actuatorDisabled(model, i)) continue;
-    let slope: Scalar = 0;
-    if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = m.actuator_biasprm.at(10 * i + 2);
-    if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
-      slope = add(slope, mul(m.actuator_gainprm.at(10 * i + 2), actuatorInput(m, d, i)));
-    }
-    if (model.actuator_gaintype[i] === mjtGain.MUSCLE) {
-      const muscle = muscleGain(m, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
-      slope = add(slope, mul(muscle.slope, actuatorInput(m, d, i)));
-    }
-    if (model.actuator_gaintype[i] === mjtGain.DCMOTOR) slope = motorSlope(m, i);
-    if (slope === 0) continue;
-    // a saturated force does not depend on velocity
-    if (model.actuator_forcelimited[i]) slope = select(saturated(m, d, i), 0, slope);
-    entries.push(...outerProduct(moment(m, d, i), slope, sparsity));
+    const slope = withinRange(m, d, i, velocitySlope(m, d, i));
+    if (slope !== 0) entries.push(...outerProduct(moment(m, d, i), slope, sparsity));
   }
   return entries;
 }
+
+/** d force / d velocity of an actuator (actuatorVelDeriv). */
+export function velocitySlope(m: ModelView, d: WorldData, i: number): Scalar {
+  const { model } = m;
+  let slope: Scalar = 0;
+  if (model.actuator_biastype[i] === mjtBias.AFFINE) slope = m.actuator_biasprm.at(10 * i + 2);
+  if (model.actuator_gaintype[i] === mjtGain.AFFINE) {
+    slope = add(slope, mul(m.actuator_gainprm.at(10 * i + 2), actuatorInput(m, d, i)));
+  }
+  if (model.actuator_gaintype[i] === mjtGain.MUSCLE) {
+    const muscle = muscleGain(m, i, d.actuator_length.at(i), d.actuator_velocity.at(i));
+    slope = add(slope, mul(muscle.slope, actuatorInput(m, d, i)));
+  }
+  if (model.actuator_gaintype[i] === mjtGain.DCMOTOR) slope = motorSlope(m, d, i);
+  return slope;
+}
+
+/** A slope of an actuator's force, which has none where it is saturated. */
+export const withinRange = (m: ModelView, d: WorldData, i: number, slope: Scalar): Scalar =>
+  slope !== 0 && m.model.actuator_forcelimited[i] ? select(saturated(m, d, i), 0, slope) : slope;
 
 function saturated(m: ModelView, d: WorldData, i: number): Bool {
   const [low, high] = [m.actuator_forcerange.at(2 * i), m.actuator_forcerange.at(2 * i + 1)];
@@ -98,12 +119,12 @@ function saturated(m: ModelView, d: WorldData, i: number): Bool {
 
 /**
  * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
- * derivatives of implicitfast and implicit. Known from the model alone.
+ * derivatives of implicitfast, implicit and discrete. Known from the model alone.
  */
 export function couplesDofs(model: Model): boolean {
   const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
   if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
-  if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
+  if (model.opt.integrator === mjtIntegrator.IMPLICIT || isDiscrete(model)) return true;
   if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
   if (tendons.some((t) => tendonDamped(model, t))) return true;
   // the drag of a fluid on a body depends on all dofs that move it

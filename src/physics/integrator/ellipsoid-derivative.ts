@@ -24,14 +24,21 @@ const combine = (...parts: readonly (readonly [Scalar, Mat3])[]): Mat3 =>
   [0, 1, 2, 3, 4, 5, 6, 7, 8].map((k) => sum(parts.map(([s, m]) => mul(s, m[k])))) as unknown as Mat3;
 const outer = (a: Vec3, b: Vec3): Mat3 => a.flatMap((x) => b.map((y) => mul(x, y))) as unknown as Mat3;
 const diagonal = ([x, y, z]: readonly Scalar[]): Mat3 => [x, 0, 0, 0, y, 0, 0, 0, z];
+const NOTHING = diagonal([0, 0, 0]);
 /** The columns of a matrix times numbers. */
 const columns = (m: Mat3, by: readonly Scalar[]): Mat3 => m.map((x, k) => mul(x, by[k % 3])) as unknown as Mat3;
 
 /**
  * d(torque, force)/d(angular, linear velocity) of an ellipsoid in its frame: the blocks torque by w, torque by v, force by
- * w, force by v. `ellipsoidForce` differentiated.
+ * w, force by v. `ellipsoidForce` differentiated, of which `dragAlone` leaves out lift and added mass.
  */
-function localDerivative(model: Model, g: number, w: Vec3, v: Vec3): readonly [Mat3, Mat3, Mat3, Mat3] {
+function localDerivative(
+  model: Model,
+  g: number,
+  w: Vec3,
+  v: Vec3,
+  dragAlone: boolean,
+): readonly [Mat3, Mat3, Mat3, Mat3] {
   const { density, viscosity } = model.opt;
   const fluid = model.geom_fluid.subarray(NFLUID * g, NFLUID * (g + 1));
   const [, blunt, slender, angular, kutta, magnus, ...virtual] = fluid;
@@ -93,6 +100,9 @@ function localDerivative(model: Model, g: number, w: Vec3, v: Vec3): readonly [M
   const twist = add(Math.PI * diameter ** 3 * viscosity, mul(density * most, length));
   const twistSlope = map3(w, (x, k) => div(mul(x, density * most * part[k] ** 2), length));
 
+  if (dragAlone) {
+    return [combine([neg(twist), diagonal([1, 1, 1])], [-1, outer(w, twistSlope)]), NOTHING, NOTHING, dragByV];
+  }
   return [
     combine([1, spun], [neg(twist), diagonal([1, 1, 1])], [-1, outer(w, twistSlope)]),
     torqueByV,
@@ -103,12 +113,13 @@ function localDerivative(model: Model, g: number, w: Vec3, v: Vec3): readonly [M
 
 const symmetric = (a: Mat3): Mat3 => combine([0.5, a], [0.5, transpose(a)]);
 
-/** Blocks of the ellipsoids of bodies; with `symmetrised` what of them is symmetric in the geom's frame. */
+/** Blocks of the ellipsoids of bodies; with `symmetrised` what of them is symmetric in the geom's frame, of the drag alone or of all. */
 export function ellipsoidBlocks(
   m: ModelView,
   d: WorldData,
   of: (body: number) => boolean,
   symmetrised = false,
+  dragAlone = false,
 ): FluidBlock[] {
   const { model } = m;
   if (!hasFluid(model)) return [];
@@ -116,7 +127,7 @@ export function ellipsoidBlocks(
     const body = model.geom_bodyid[g];
     if (model.body_mass[body] < MINVAL || !of(body)) return [];
     const [pos, mat] = [d.geom_xpos.vec3(g), d.geom_xmat.mat3(g)];
-    let blocks = localDerivative(model, g, ...localVelocity(m, d, body, pos, mat));
+    let blocks = localDerivative(model, g, ...localVelocity(m, d, body, pos, mat), dragAlone);
     if (symmetrised) {
       const half = combine([0.5, blocks[1]], [0.5, transpose(blocks[2])]);
       blocks = [symmetric(blocks[0]), half, transpose(half), symmetric(blocks[3])];

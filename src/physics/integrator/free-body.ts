@@ -1,20 +1,21 @@
-// free bodies by themselves under implicitfast: their gyroscopic forces are implicit too
-import { add, div, dotn, mul, neg, sub, type Scalar } from "../../trace/scalar.ts";
+// free bodies by themselves under implicitfast and discrete: their gyroscopic forces are implicit too
+import { array, each, when } from "../../trace/control.ts";
+import { add, div, dotn, eq, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { cross, mulMat, mulMatVec, quatToMat, transpose, type Mat3, type Vec3 } from "../../trace/vector.ts";
 import { mjtIntegrator } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
 import { ellipsoidBlocks, type FluidBlock } from "./ellipsoid-derivative.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import { listRows, type Rows } from "../constraint/rows.ts";
+import type { Metric } from "./metric.ts";
 import { isFreeBody } from "./standalone.ts";
 import type { Inertia } from "../smooth/inertia.ts";
 import type { Sparsity } from "../smooth/sparsity.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
 
-/** Bodies that the integrator treats apart. */
-function freeBodies(model: Model): number[] {
-  if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return [];
-  return Array.from({ length: model.nbody }, (_, b) => b).filter((b) => isFreeBody(model, b));
-}
+const freeBodies = (model: Model): number[] =>
+  Array.from({ length: model.nbody }, (_, b) => b).filter((b) => isFreeBody(model, b));
 
 const skew = ([x, y, z]: Vec3): Mat3 => [0, neg(z), y, z, 0, neg(x), neg(y), x, 0];
 const addMat = (a: Mat3, b: Mat3): Mat3 => a.map((x, k) => add(x, b[k])) as unknown as Mat3;
@@ -50,9 +51,7 @@ function freeBlock(
 ): Scalar[][] {
   const { model } = m;
   const first = model.body_dofadr[b];
-  const A = Array.from({ length: 6 }, (_, i) =>
-    Array.from({ length: 6 }, (_, j) => inertia.entry(first + Math.max(i, j), first + Math.min(i, j))),
-  );
+  const A = blockOf(first, (i, j) => inertia.entry(i, j));
 
   const subtract = (i: number, j: number, value: Scalar) => (A[i][j] = sub(A[i][j], mul(m.timestep, value)));
   for (const { entry, value } of derivativeEntries(m, d, blockPattern(model, first)) ?? []) {
@@ -65,6 +64,20 @@ function freeBlock(
     if (body === b) dofs.forEach((_, i) => dofs.forEach((_dof, j) => subtract(i, j, at(i, j))));
   }
 
+  subtractBias(m, d, b, A);
+  return A;
+}
+
+/** The six dofs from `first` of a symmetric matrix, of which `entry` has the lower triangle. */
+const blockOf = (first: number, entry: (i: number, j: number) => Scalar): Scalar[][] =>
+  Array.from({ length: 6 }, (_, i) =>
+    Array.from({ length: 6 }, (_, j) => entry(first + Math.max(i, j), first + Math.min(i, j))),
+  );
+
+/** Takes h times the derivative of -qfrc_bias from a free body's block. */
+function subtractBias(m: ModelView, d: WorldData, b: number, A: Scalar[][]): void {
+  const first = m.model.body_dofadr[b];
+  const subtract = (i: number, j: number, value: Scalar) => (A[i][j] = sub(A[i][j], mul(m.timestep, value)));
   const { force, torque } = biasDerivative(m, b, d.qvel.run(first + 3, 3) as unknown as Vec3);
   const world = mulMat(d.xmat.mat3(b), force);
   for (let i = 0; i < 3; i++) {
@@ -73,7 +86,6 @@ function freeBlock(
       subtract(3 + i, 3 + j, neg(torque[3 * i + j]));
     }
   }
-  return A;
 }
 
 /** The entries that MuJoCo's D has of six dofs; -1 for others. */
@@ -115,11 +127,52 @@ function solveDense(A: Scalar[][], b: readonly Scalar[]): Scalar[] {
  * The implicit accelerations of free bodies by themselves, as pairs of dof and value, under `force`. Reads M, qvel, xmat.
  */
 export function freeBodyAccelerations(m: ModelView, d: WorldData, inertia: Inertia, force: Field): [number, Scalar][] {
-  const bodies = freeBodies(m.model);
+  const bodies = m.opt.integrator === mjtIntegrator.IMPLICITFAST ? freeBodies(m.model) : [];
   const ellipsoids = bodies.length === 0 ? [] : ellipsoidBlocks(m, d, (b) => isFreeBody(m.model, b));
   return bodies.flatMap((b) => {
     const first = m.model.body_dofadr[b];
     const x = solveDense(freeBlock(m, d, inertia, ellipsoids, b), force.run(first, 6));
     return x.map((value, i): [number, Scalar] => [first + i, value]);
   });
+}
+
+/**
+ * qacc of free bodies by themselves in the metric of the integrator `discrete`, where no constraint acts on them and nothing
+ * pulls them by a slope (mj_discreteGyro). Reads qfrc_smooth, qvel, xmat; writes qacc.
+ */
+export function turnFreeBodies(
+  m: ModelView,
+  d: WorldData,
+  { matrix, shift, pulls }: Metric,
+  { rows, contacts }: { readonly rows: Rows; readonly contacts: ContactRows },
+): void {
+  const { model } = m;
+  const bodies = freeBodies(model);
+  if (bodies.length === 0) return;
+  const touched = array("touched", model.nbody, "i32");
+  each(model.nbody, (b) => touched.set(b, 0));
+  const touch = (b: Int) => touched.set(b, 1);
+  const holding = listRows(rows).map(({ jac, active }) => ({
+    dofs: jac.map(({ dof }) => dof as number),
+    acts: active,
+  }));
+  for (const { dofs, acts } of [...holding, ...pulls]) {
+    const own = new Set(dofs.map((dof) => model.dof_bodyid[dof]));
+    const held = bodies.filter((b) => own.has(b));
+    if (held.length > 0) when(acts, () => held.forEach(touch));
+  }
+  contacts.slots.each((_, slot) =>
+    when(contacts.makesRows(slot), () => ([0, 1] as const).forEach((side) => touch(contacts.body(slot, side)))),
+  );
+  const { sparsity, entries } = matrix;
+  const entry = (i: number, j: number): Scalar => (sparsity.has(i, j) ? entries.at(sparsity.index(i, j)) : 0);
+  for (const b of bodies) {
+    const first = model.body_dofadr[b];
+    when(eq(touched.get(b), 0), () => {
+      const A = blockOf(first, entry);
+      subtractBias(m, d, b, A);
+      const force = d.qfrc_smooth.run(first, 6).map((f, i) => add(f, shift.at(first + i)));
+      solveDense(A, force).forEach((x, i) => d.qacc.set(first + i, x));
+    });
+  }
 }

@@ -9,10 +9,12 @@ import { dofArmature } from "./coefficients.ts";
 import { BodySpace, type ImplicitDofs } from "../solver/body-space.ts";
 import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
 import { hasExactDiagonal } from "../constraint/exact-diagonal.ts";
+import { isDiscrete } from "../constraint/metric-weights.ts";
 import { crb } from "./crb.ts";
 import { factorM } from "./factor_m.ts";
 import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
+import { makeMetric, type Metric } from "../integrator/metric.ts";
 import { JointSpace } from "../solver/joint-space.ts";
 import { copyField, coupledSparsity, SymMatrix, treeSparsity, type Sparsity } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
@@ -34,21 +36,28 @@ export interface Inertia {
    * velocity derivatives have no entries.
    */
   implicit(): { accelerations(force: Field): Field } | undefined;
+  /** M + h D + h² K, of the integrator `discrete`, after `smooth`. */
+  readonly metric?: Metric | undefined;
 }
 
-/** Sparsity of the solver's Hessian: M, and the dofs that one row couples; in `all` those that one contact couples too. */
-function hessianSparsity(model: Model, rows: Rows): { readonly base: Sparsity; readonly all: Sparsity } {
-  const ofRows = listRows(rows).map((r) => r.jac.map((e) => e.dof as number));
+/** Sparsity of the solver's Hessian: M, what its metric couples, and the dofs of one row; in `all` those of one contact too. */
+function hessianSparsity(
+  model: Model,
+  rows: Rows,
+  coupled: readonly (readonly number[])[] = [],
+): { readonly base: Sparsity; readonly all: Sparsity } {
+  const ofRows = [...coupled, ...listRows(rows).map((r) => r.jac.map((e) => e.dof as number))];
   const ofContacts = geomPairs(model).map((p) => [...pairDofs(model, p).keys()]);
   return { base: coupledSparsity(model, ofRows), all: coupledSparsity(model, [...ofRows, ...ofContacts]) };
 }
 
-/** M by composite bodies (mj_crb) and its sparse factors (mj_factorM). */
+/** M by composite bodies (mj_crb) and its sparse factors (mj_factorM); the integrator `discrete` solves in its own metric. */
 export class JointInertia implements Inertia {
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly M: SymMatrix;
   readonly factors: SymMatrix;
+  #metric: Metric | undefined;
 
   constructor(m: ModelView, d: WorldData, M: SymMatrix, factors: SymMatrix) {
     this.#m = m;
@@ -58,14 +67,31 @@ export class JointInertia implements Inertia {
   }
 
   smooth(): void {
+    if (isDiscrete(this.#m.model)) return this.#smoothAtEnd();
     copyField(this.#d.qfrc_smooth, this.#d.qacc_smooth);
     this.factors.solve(this.#d.qLDiagInv, this.#d.qacc_smooth);
   }
 
-  space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
-    const { M, factors } = this;
+  /** Under the forces as they will be at the end of the step. */
+  #smoothAtEnd(): void {
     const [m, d] = [this.#m, this.#d];
-    const matrices = { M, factors, hessian: hessianSparsity(m.model, rows) };
+    const { own, shift } = (this.#metric = makeMetric(m, d, this.M));
+    each(m.nv, (i) => d.qacc_smooth.set(i, add(d.qfrc_smooth.at(i), shift.at(i))));
+    own.factors.solve(own.diaginv, d.qacc_smooth);
+  }
+
+  get metric(): Metric | undefined {
+    return this.#metric;
+  }
+
+  space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
+    const [m, d] = [this.#m, this.#d];
+    const metric = this.#metric;
+    const hessian = hessianSparsity(m.model, rows, metric?.coupled);
+    const M = metric?.matrix ?? this.M;
+    const own = metric?.own ?? { factors: this.factors, diaginv: d.qLDiagInv };
+    const isOther = metric && metric.backbone !== metric.own;
+    const matrices = { M, own, hessian, ...(isOther ? { dual: metric.backbone } : {}) };
     return (_law, weights) => new JointSpace(m, d, contacts, matrices, weights);
   }
 
@@ -77,6 +103,8 @@ export class JointInertia implements Inertia {
   implicit(): ReturnType<Inertia["implicit"]> {
     const { M } = this;
     const [m, d] = [this.#m, this.#d];
+    // constraints were solved for the end of the step
+    if (this.#metric) return undefined;
     if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
       return { accelerations: (force) => implicitAccelerations(m, d, M, force) };
     }

@@ -267,6 +267,12 @@ export class SymMatrix {
   }
 }
 
+/** LᵀDL factors of a matrix, and 1 / D. */
+export interface Factored {
+  readonly factors: SymMatrix;
+  readonly diaginv: Field;
+}
+
 /** 0 + 1 + ... + a */
 const triangle = (a: Int): Int => (isNode(a) ? div(mul(a, add(a, 1)), 2) : (a * (a + 1)) / 2);
 

@@ -7,7 +7,7 @@ import { listRows, type Row, type Rows } from "../constraint/rows.ts";
 import type { ModelView } from "../view.ts";
 import { findIslands, type Islands } from "./islands.ts";
 import { FEW_ITERATIONS, usesNewton } from "./precision.ts";
-import type { ProductsOf, SolverSpace } from "./space.ts";
+import type { Coupled, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
 
 /** Whether a world may have several islands, and Newton's iterations or its line search end before the minimum. */
@@ -40,10 +40,10 @@ export class IslandLines implements Weights {
   /** Whether what is traced now is the search of one island. */
   #isOne = false;
 
-  constructor(m: ModelView, rows: Rows, contacts: ContactRows) {
+  constructor(m: ModelView, rows: Rows, contacts: ContactRows, coupled?: Coupled) {
     const { model } = m;
     this.#count = model.ntree;
-    this.#islands = findIslands(m, listRows(rows), contacts);
+    this.#islands = findIslands(m, listRows(rows), contacts, coupled);
     const inertia: number[] = Array(model.ntree).fill(0);
     model.dof_treeid.forEach((tree, i) => (inertia[tree] += model.dof_M0[i]));
     this.#inertia = table("island_inertia", inertia);

@@ -5,6 +5,7 @@ import { mjtDisableBit } from "../../model/enums.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { Row } from "../constraint/rows.ts";
 import type { ModelView } from "../view.ts";
+import type { Coupled } from "./space.ts";
 
 /** Islands of a world: each has the label of one of its trees. */
 export interface Islands {
@@ -17,8 +18,8 @@ export interface Islands {
 
 const ALL: Islands = { labels: 1, ofRow: () => 0, ofContact: () => 0, ofTree: () => 0 };
 
-/** Finds the islands; all is one if the model has one tree, or the flag for islands is off. */
-export function findIslands(m: ModelView, rows: readonly Row[], contacts: ContactRows): Islands {
+/** Finds the islands; all is one if the model has one tree, or the flag for islands is off. `coupled`: dofs held together always. */
+export function findIslands(m: ModelView, rows: readonly Row[], contacts: ContactRows, coupled: Coupled = []): Islands {
   const { model } = m;
   const labels = model.ntree;
   if (labels <= 1 || (model.opt.disableflags & mjtDisableBit.ISLAND) !== 0) return ALL;
@@ -31,6 +32,11 @@ export function findIslands(m: ModelView, rows: readonly Row[], contacts: Contac
       each(labels, (t) => label.set(t, select(eq(label.get(t), high), low, label.get(t), "i32")));
     });
   };
+
+  for (const dofs of coupled) {
+    const [first, ...others] = new Set(dofs.map((dof) => model.dof_treeid[dof]));
+    others.forEach((t) => join(first, t));
+  }
 
   const trees = rows.map((row) => [...new Set(row.jac.map(({ dof }) => model.dof_treeid[dof as number]))]);
   rows.forEach((row, r) => {

@@ -22,7 +22,7 @@ import { current } from "../../trace/graph.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import { copyField, dotFields, SymMatrix, type Sparsity } from "../smooth/sparsity.ts";
+import { copyField, dotFields, SymMatrix, type Factored, type Sparsity } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { DiagA } from "./diag-a.ts";
 import { FEW_ITERATIONS, usesNewton } from "./precision.ts";
@@ -38,8 +38,10 @@ const WORTH_PARTS = 16;
 /** Matrices that the space works with. */
 export interface JointMatrices {
   readonly M: SymMatrix;
-  /** LᵀDL factors of M (qLD). */
-  readonly factors: SymMatrix;
+  /** Factors of M (qLD). */
+  readonly own: Factored;
+  /** Factors of what solvers on the dual take for M, if it is another. */
+  readonly dual?: Factored;
   /** The sparsity of M + Jᵀ D J over all rows that may ever be active, and over those that are no contacts'. */
   readonly hessian: { readonly base: Sparsity; readonly all: Sparsity };
 }
@@ -60,7 +62,8 @@ export class JointSpace implements SolverSpace {
   readonly #contacts: ContactRows;
   readonly #weights: Weights;
   readonly #M: SymMatrix;
-  readonly #factors: SymMatrix;
+  readonly #own: Factored;
+  readonly #dual: Factored | undefined;
   readonly #H: SymMatrix;
   readonly #Hdiaginv: Field;
   /** M search. */
@@ -77,7 +80,7 @@ export class JointSpace implements SolverSpace {
   readonly #base: Sparsity;
 
   constructor(m: ModelView, d: WorldData, contacts: ContactRows, matrices: JointMatrices, weights: Weights) {
-    const { M, factors, hessian } = matrices;
+    const { M, own, dual, hessian } = matrices;
     const vector = (name: string) => new Field(name, m.nv);
     this.#m = m;
     this.#d = d;
@@ -89,7 +92,8 @@ export class JointSpace implements SolverSpace {
     this.#weights = weights;
     this.#base = hessian.base;
     this.#M = M;
-    this.#factors = factors;
+    this.#own = own;
+    this.#dual = dual;
     this.qacc = vector("x");
     this.search = vector("search");
     this.#Mv = vector("Mv");
@@ -108,7 +112,13 @@ export class JointSpace implements SolverSpace {
   }
 
   solveM(x: Field): void {
-    this.#factors.solve(this.#d.qLDiagInv, x);
+    const { factors, diaginv } = this.#dual ?? this.#own;
+    factors.solve(diaginv, x);
+  }
+
+  get solveWhole(): ((x: Field) => void) | undefined {
+    const { factors, diaginv } = this.#own;
+    return this.#dual && ((x) => factors.solve(diaginv, x));
   }
 
   startAtSmooth(): void {
@@ -271,7 +281,7 @@ export class JointSpace implements SolverSpace {
     const [nv, grad, gradOld, MgradOld] = [this.#nv, this.#grad, this.#gradOld, this.#MgradOld];
     const Mgrad = new Field("Mgrad", nv);
     copyField(grad, Mgrad);
-    this.#factors.solve(this.#d.qLDiagInv, Mgrad);
+    this.#own.factors.solve(this.#own.diaginv, Mgrad);
     const dot = (a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
       const s = variable("dot", 0);
       each(nv, (i) => s.set(add(s.get(), mul(this.#weights.dof(i), mul(a(i), b(i))))));

@@ -24,6 +24,7 @@ import {
 import { mjtDisableBit, mjtSolver } from "../../model/enums.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { listRows, type Rows } from "../constraint/rows.ts";
+import { copyField } from "../smooth/sparsity.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
 import { DualForces } from "./dual.ts";
 import { KIND } from "./dual-rows.ts";
@@ -33,25 +34,30 @@ import { noslip } from "./noslip.ts";
 import { pcg32 } from "./pcg32.ts";
 import { onEllipsoid } from "./qcqp.ts";
 import type { Solution } from "./solution.ts";
+import type { Coupled } from "./space.ts";
 
 interface DualInput {
   readonly rows: Rows;
   readonly contacts: ContactRows;
   readonly solveM: (x: Field) => void;
+  /** What makes accelerations of the forces in the end, if it is not that. */
+  readonly solveWhole?: ((x: Field) => void) | undefined;
   /** Iterations of a primal solver before. */
   readonly before: Int;
+  readonly coupled?: Coupled | undefined;
 }
 
 /**
  * Forces by PGS from those at qacc_warmstart, or of a primal solution at d.qacc; then noslip iterations. Islands are
  * solved one by one. Reads qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
  */
-export function solveDual(m: ModelView, d: WorldData, { rows, contacts, solveM, before }: DualInput): Solution {
+export function solveDual(m: ModelView, d: WorldData, input: DualInput): Solution {
+  const { rows, contacts, solveM, solveWhole, before, coupled } = input;
   const isPgs = m.opt.solver === mjtSolver.PGS;
   const warm = !(m.opt.disableflags & mjtDisableBit.WARMSTART);
   const dual = new DualForces(m, listRows(rows), contacts, solveM);
   dual.start(d, isPgs ? d.qacc_warmstart : d.qacc);
-  const islands = findIslands(m, dual.rows, contacts);
+  const islands = findIslands(m, dual.rows, contacts, coupled);
 
   // places of the blocks that are solved together: rows, edges, or whole contacts of elliptic cones
   const list = array("dual_list", Math.max(1, dual.places), "i32");
@@ -113,7 +119,13 @@ export function solveDual(m: ModelView, d: WorldData, { rows, contacts, solveM, 
 
   gather(undefined);
   dual.recompute(count.get(), (i) => list.get(i), d.qfrc_constraint);
-  each(m.nv, (i) => d.qacc.set(i, add(d.qacc_smooth.at(i), dual.acceleration.at(i))));
+  let { acceleration } = dual;
+  if (solveWhole) {
+    acceleration = new Field("dual_whole", m.nv);
+    copyField(d.qfrc_constraint, acceleration);
+    solveWhole(acceleration);
+  }
+  each(m.nv, (i) => d.qacc.set(i, add(d.qacc_smooth.at(i), acceleration.at(i))));
   return {
     rowForce: (r) => dual.force.get(r),
     contactForce: (index, slot) => dual.wrench(index, contacts.cone(slot)),

@@ -45,7 +45,7 @@ import {
 } from "./precision.ts";
 import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
-import type { SolverSpace } from "./space.ts";
+import type { Coupled, SolverSpace } from "./space.ts";
 import { hasWeights, judgesIslands, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
 
 /** The constraints of a world, and the space that holds qacc, grad and H. */
@@ -54,6 +54,8 @@ export interface SolverInput {
   readonly contacts: ContactRows;
   /** `law`: the force law of a contact at qacc, by its index and slot. */
   readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => SolverSpace;
+  /** Dofs that the metric couples beside rows and contacts. */
+  readonly coupled?: Coupled;
 }
 
 /**
@@ -62,7 +64,7 @@ export interface SolverInput {
  * better of qacc_smooth and qacc_warmstart. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc,
  * qfrc_constraint.
  */
-function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf }: SolverInput): Solution {
+function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf, coupled }: SolverInput): Solution {
   const newton = usesNewton(m);
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
   const noiseFactor = newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg;
@@ -71,8 +73,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const efc = new ContactEfc(m, contacts);
   // an island is what active constraints couple: `trees` judges each by its own inertia, `lines` searches along each by itself
   const byIsland = judgesIslands(m, contacts);
-  const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts) : undefined;
-  const lines = searchesIslands(m) ? new IslandLines(m, rows, contacts) : undefined;
+  const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts, coupled) : undefined;
+  const lines = searchesIslands(m) ? new IslandLines(m, rows, contacts, coupled) : undefined;
   const weights = trees ?? lines ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
@@ -331,12 +333,20 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
  * them. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
  */
 export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution {
-  const { rows, contacts, space } = input;
+  const { rows, contacts, space, coupled } = input;
   if (rows.length === 0 && contacts.slots.nslot === 0) return unconstrained(m, d, space);
   const primal = m.opt.solver === mjtSolver.PGS ? undefined : solvePrimal(m, d, input);
   if (primal && m.opt.noslip_iterations === 0) return primal;
   const joint = space(noContact, UNWEIGHTED);
-  return solveDual(m, d, { rows, contacts, solveM: (x) => joint.solveM!(x), before: primal?.niter ?? 0 });
+  const { solveWhole } = joint;
+  return solveDual(m, d, {
+    rows,
+    contacts,
+    solveM: (x) => joint.solveM!(x),
+    solveWhole,
+    before: primal?.niter ?? 0,
+    coupled,
+  });
 }
 
 const noContact = () => {

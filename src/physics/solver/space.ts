@@ -8,6 +8,9 @@ import type { Field } from "../view.ts";
 /** The vectors over dofs that a contact's Jacobian is multiplied with. */
 export type DofVector = "qvel" | "qacc" | "search";
 
+/** Lists of dofs, each of which one term couples. */
+export type Coupled = readonly (readonly number[])[];
+
 /** One contact while the solver passes over it. */
 export interface ContactAt {
   /** J x: along normal, tangents, torsion, roll. */
@@ -58,6 +61,8 @@ export interface SolverSpace {
   contact(slot: Int): ContactAt;
   /** x = M⁻¹ x; joint space alone. */
   solveM?(x: Field): void;
+  /** The same with all of a metric of which `solveM` takes a part alone. */
+  readonly solveWhole?: ((x: Field) => void) | undefined;
   /** grad = Ma - qfrc_smooth, H = M. */
   startGrad(): void;
   /** grad -= Jᵀ force, H += Jᵀ hessian J. */

@@ -26,7 +26,7 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import { listRows, type Row, type Rows } from "../constraint/rows.ts";
 import { Field, type ModelView } from "../view.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
-import type { ProductsOf } from "./space.ts";
+import type { Coupled, ProductsOf } from "./space.ts";
 
 /** Factors of sums over the world: of a dof, a body, a row, a contact at a slot. */
 export interface Weights {
@@ -85,7 +85,8 @@ export class Trees implements Weights {
   readonly #cost: LocalArray | undefined;
   readonly #ofIsland: Readonly<Record<"slope" | "last", LocalArray>> | undefined;
 
-  constructor(m: ModelView, rows: Rows, contacts: ContactRows) {
+  /** `coupled`: dofs that something holds together beside rows and contacts. */
+  constructor(m: ModelView, rows: Rows, contacts: ContactRows, coupled: Coupled = []) {
     const { model } = m;
     this.#weighs = hasWeights(m, contacts);
     this.#contacts = contacts;
@@ -99,7 +100,7 @@ export class Trees implements Weights {
       this.#cost = perPlace("cost");
       this.#ofIsland = { slope: perPlace("slope"), last: perPlace("last") };
     }
-    this.#tied = tiedPlaces(model, rows, this.#count);
+    this.#tied = tiedPlaces(model, rows, coupled, this.#count);
     this.#island = array("tree_island", this.#count, "i32");
     this.#weight = array("tree_weight", this.#count);
     this.#slope = new Field("tree_slope", this.#count);
@@ -240,11 +241,11 @@ export class Trees implements Weights {
   }
 }
 
-/** For each place the least one of those that rows hold together with it. */
-function tiedPlaces(model: Model, rows: Rows, count: number): number[] {
+/** For each place the least one of those that rows, or what is coupled, hold together with it. */
+function tiedPlaces(model: Model, rows: Rows, coupled: Coupled, count: number): number[] {
   const least = Array.from({ length: count }, (_, t) => t);
-  for (const { jac } of listRows(rows)) {
-    const tied = new Set(jac.map(({ dof }) => least[place(model.dof_treeid[dof as number])]));
+  for (const dofs of [...listRows(rows).map(({ jac }) => jac.map(({ dof }) => dof as number)), ...coupled]) {
+    const tied = new Set(dofs.map((dof) => least[place(model.dof_treeid[dof])]));
     const first = Math.min(...tied);
     least.forEach((t, i) => tied.has(t) && (least[i] = first));
   }

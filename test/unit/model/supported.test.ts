@@ -13,7 +13,6 @@ function wrap(more: { option?: string; world?: string; joint?: string; body?: st
 }
 
 const REFUSED: readonly [string, string, string][] = [
-  ["integrator discrete", wrap({ option: `<option integrator="discrete"/>` }), "option"],
   [
     "disable flag nativeccd with cylinder-cylinder",
     wrap({
@@ -57,7 +56,7 @@ describe("unsupported features are refused", () => {
   test("all in one error, each with its elements", async () => {
     const model = await loadModel(
       wrap({
-        option: `<option integrator="discrete"/>`,
+        option: `<option timestep="0"/>`,
         world: `<camera name="c" resolution="128 129"/>`,
         rest: `<actuator><general name="m" joint="j" gaintype="user"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
       }),
@@ -72,7 +71,7 @@ describe("unsupported features are refused", () => {
     const { code, message, details } = error as CorralError;
     expect(code).toBe("unsupported-feature");
     expect(details.features).toEqual([
-      "integrator discrete",
+      "timestep not greater than 0",
       "actuator gaintype user",
       "sensor rangefinder of more than 16384 numbers",
     ]);
