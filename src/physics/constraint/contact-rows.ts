@@ -34,7 +34,8 @@ import type { ConeParams } from "./cone.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
 import { atEnd, contactAref, mostScale } from "./end-of-step.ts";
 import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
-import { isDiscrete, weightRatio } from "./metric-weights.ts";
+import { contactWeight } from "./contact-weight.ts";
+import { isDiscrete } from "./metric-weights.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
@@ -283,14 +284,15 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   const condim = (slot: Int): Scalar => select(isTether(slot), 1, params.condim(slot), "f32");
   // that of the first row, an edge of a pyramid being its normal and a tangent
-  const firstRow = (J: readonly (readonly Scalar[])[], slot: Int) => {
+  const edgeAt = (slot: Int): { isEdge: Bool; slope: Scalar } => {
     const isEdge = pyramidal && dim > 1 ? gt(condim(slot), 1) : false;
-    const slope = select(isEdge, params.friction[0](slot), 0);
-    return { isEdge, jac: J[0].map((x, i) => ({ dof: i, value: add(x, mul(slope, J[1]?.[i] ?? 0)) })) };
+    return { isEdge, slope: select(isEdge, params.friction[0](slot), 0) };
   };
+  const firstRow = (J: readonly (readonly Scalar[])[], slope: Scalar) =>
+    J[0].map((x, i) => ({ dof: i, value: add(x, mul(slope, J[1]?.[i] ?? 0)) }));
   const exactDiag = (J: readonly (readonly Scalar[])[], slot: Int): Scalar => {
-    const { isEdge, jac } = firstRow(J, slot);
-    return mul(exactDiagonal(m, d, jac), select(isEdge, params.edges(slot), 1));
+    const { isEdge, slope } = edgeAt(slot);
+    return mul(exactDiagonal(m, d, firstRow(J, slope)), select(isEdge, params.edges(slot), 1));
   };
   const discrete = isDiscrete(model);
   const sides = ([0, 1] as const).map((which) => ({
@@ -353,7 +355,15 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
         pyramidal && tethers ? select(isTether(slot), params.weight(slot), params.diag(slot)) : params.diag(slot);
       const diag = hasExactDiagonal(model) ? exactDiag(this.jacobian(slot), slot) : estimate;
       const weighs = discrete && !hasExactDiagonal(model);
-      const weighed = weighs ? mul(diag, weightRatio(d, firstRow(this.jacobian(slot), slot).jac)) : diag;
+      const weight = () =>
+        contactWeight(m, d, {
+          pos: slots.pos(slot),
+          frame: slots.frame(slot),
+          slope: edgeAt(slot).slope,
+          bodies: [this.body(slot, 0), this.body(slot, 1)],
+          jac: () => firstRow(this.jacobian(slot), edgeAt(slot).slope),
+        });
+      const weighed = weighs ? mul(diag, weight()) : diag;
       const R = regularizer(imp, weighed, params.least(slot));
       const D = div(discrete ? atEnd(m, params.normal(slot), imp, true).scale : 1, R);
       return { impedance: imp, D: gaps ? select(makesRows(slot), D, 0) : D };

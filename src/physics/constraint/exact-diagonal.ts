@@ -3,7 +3,7 @@ import { each } from "../../trace/control.ts";
 import { add, mul, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtEnableBit } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { isDiscrete, metricWeights } from "./metric-weights.ts";
+import { backboneOf, isDiscrete } from "./metric-weights.ts";
 import { SymMatrix, treeSparsity, type Factored } from "../smooth/sparsity.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
 
@@ -25,7 +25,7 @@ export function exactDiagonal(
   d: WorldData,
   jac: readonly { readonly dof: Int; readonly value: Scalar }[],
 ): Scalar {
-  const { factors, diaginv } = isDiscrete(m.model) ? metricWeights(d).backbone : factorsOfM(m, d);
+  const { factors, diaginv } = isDiscrete(m.model) ? backboneOf(d) : factorsOfM(m, d);
   const solved = new Field("exact_diagonal", m.nv);
   each(m.nv, (i) => solved.set(i, 0));
   for (const { dof, value } of jac) solved.set(dof, value);

@@ -7,7 +7,6 @@ import type { ContactSlots } from "../collision/contact-slots.ts";
 import { contactRows } from "./contact-rows.ts";
 import { hasExactDiagonal } from "./exact-diagonal.ts";
 import { equalityDofs, equalityRows } from "./equality.ts";
-import { isDiscrete } from "./metric-weights.ts";
 import { frictionRows, isWide, limitRows } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "../tendon/moment-arms.ts";
@@ -49,8 +48,7 @@ const jacOf = (arms: readonly Arm[], scale: Scalar = 1): Row["jac"] =>
 function dofFriction(m: ModelView, d: WorldData): Rows {
   const { model } = m;
   const dofs = Array.from({ length: m.nv }, (_, i) => i).filter((i) => model.dof_frictionloss[i] !== 0);
-  // at the end of the step R of a row is no constant
-  if (!hasExactDiagonal(model) && !isDiscrete(model)) return frictionRows(m, d, dofs);
+  if (!hasExactDiagonal(model)) return frictionRows(m, d, dofs);
   return dofs.map((dof) =>
     makeRow(m, d, {
       type: mjtConstraint.FRICTION_DOF,

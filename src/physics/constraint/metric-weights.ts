@@ -1,4 +1,5 @@
 // what constraints read of the metric of the integrator `discrete`: its diagonal, and factors on the sparsity of M
+import { variable } from "../../trace/control.ts";
 import { add, div, gt, mul, select, square, type Int, type Scalar } from "../../trace/scalar.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import { mjtIntegrator } from "../../model/enums.ts";
@@ -10,11 +11,10 @@ import type { Field, WorldData } from "../view.ts";
 export const isDiscrete = ({ opt }: Model): boolean => opt.integrator === mjtIntegrator.DISCRETE;
 
 export interface MetricWeights {
-  /** 1 / the diagonals of M and of the metric. */
-  readonly inverseM: Field;
-  readonly inverseMetric: Field;
-  /** Factors of what of the metric lies on the sparsity of M; its whole diagonal does. */
-  readonly backbone: Factored;
+  /** 1 / the diagonals of M and of the metric, where they differ. */
+  readonly inverses: { readonly M: Field; readonly metric: Field } | undefined;
+  /** Factors of what of the metric lies on the sparsity of M; its whole diagonal does. None of articulated bodies. */
+  readonly backbone?: Factored;
 }
 
 /** Of each world whose metric is made. */
@@ -22,18 +22,27 @@ const weightsOf = new WeakMap<WorldData, MetricWeights>();
 
 export const keepWeights = (d: WorldData, weights: MetricWeights): void => void weightsOf.set(d, weights);
 
-export function metricWeights(d: WorldData): MetricWeights {
+function metricWeights(d: WorldData): MetricWeights {
   const weights = weightsOf.get(d);
   if (!weights) throw new Error("the metric of a world is made before its constraints");
   return weights;
 }
 
+/** Factors that stand for those of M. */
+export const backboneOf = (d: WorldData): Factored => metricWeights(d).backbone!;
+
+/** A row as far as its weight goes: calls back with each of its dofs. */
+type EachDof = (visit: (dof: Int, value: Scalar) => void) => void;
+
 /** How much less a row's diagonal of A is in the metric than in M, by the diagonals of both (mj_regularizeConstraint). */
-export function weightRatio(d: WorldData, jac: readonly { readonly dof: Int; readonly value: Scalar }[]): Scalar {
-  const { inverseM, inverseMetric } = metricWeights(d);
-  const total = (weight: Field): Scalar =>
-    jac.reduce<Scalar>((sum, { dof, value }) => add(sum, mul(square(value), weight.at(dof))), 0);
-  const [ours, theirs] = [total(inverseMetric), total(inverseM)];
-  const moves = gt(theirs, MINVAL);
-  return select(moves, div(ours, select(moves, theirs, 1)), 1);
+export function weightRatio(d: WorldData, eachDof: EachDof): Scalar {
+  const { inverses } = metricWeights(d);
+  if (!inverses) return 1;
+  const [ours, theirs] = [variable("weight_metric", 0), variable("weight_M", 0)];
+  eachDof((dof, value) => {
+    ours.set(add(ours.get(), mul(square(value), inverses.metric.at(dof))));
+    theirs.set(add(theirs.get(), mul(square(value), inverses.M.at(dof))));
+  });
+  const moves = gt(theirs.get(), MINVAL);
+  return select(moves, div(ours.get(), select(moves, theirs.get(), 1)), 1);
 }

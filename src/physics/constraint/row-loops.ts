@@ -3,6 +3,7 @@ import { array, each, table, variable, when } from "../../trace/control.ts";
 import { add, div, isNode, lt, min, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtConstraint } from "../../model/enums.ts";
 import { compliance, impedance, impedanceCurves, impedanceNumbers, references, regularizer } from "./impedance.ts";
+import { isDiscrete } from "./metric-weights.ts";
 import { makeRowOf, type Row, type Rows } from "./rows.ts";
 import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
@@ -135,10 +136,8 @@ export function frictionRows(m: ModelView, d: WorldData, dofs: readonly number[]
   };
   const { column, id, dof, diagApprox, curve, reference, constantR } = columnsOf(m, "loss", like);
   const loss = column("frictionloss", (k) => m.dof_frictionloss.at(dofs[k]));
-  const R = column("R", constantR);
-  const D = column("D", (k) => div(1, constantR(k)));
-  const made = (k: Int): Row => ({
-    ...makeRowOf(m, d, {
+  const own = (k: Int): Row =>
+    makeRowOf(m, d, {
       type: like.type,
       id: id(k),
       jac: [{ dof: dof(k), value: 1 }],
@@ -147,10 +146,12 @@ export function frictionRows(m: ModelView, d: WorldData, dofs: readonly number[]
       reference: reference(k),
       diagApprox: diagApprox(k),
       frictionloss: loss(k),
-    }),
-    R: R(k),
-    D: D(k),
-  });
+    });
+  // at the end of the step R depends on the metric
+  if (isDiscrete(model)) return keptFriction(dofs.length, own, (k) => ({ id: id(k), dof: dof(k), loss: loss(k) }));
+  const R = column("R", constantR);
+  const D = column("D", (k) => div(1, constantR(k)));
+  const made = (k: Int): Row => ({ ...own(k), R: R(k), D: D(k) });
 
   const rows: Row[] = [];
   const aref = new Field("loss_aref", dofs.length);
@@ -160,4 +161,38 @@ export function frictionRows(m: ModelView, d: WorldData, dofs: readonly number[]
     else rows.push(row);
   });
   return rows.length > 0 ? rows : [{ count: dofs.length, at: (k) => ({ ...made(k), aref: aref.at(k) }) }];
+}
+
+/** Rows of friction whose D and reference are made once. */
+function keptFriction(
+  count: number,
+  made: (k: Int) => Row,
+  of: (k: Int) => { readonly id: number; readonly dof: Int; readonly loss: Scalar },
+): Rows {
+  const rows: Row[] = [];
+  const [D, aref] = ["D", "aref"].map((name) => new Field(`loss_${name}`, count));
+  each(count, (k) => {
+    const row = made(k);
+    if (!isNode(k)) rows.push(row);
+    else {
+      D.set(k, row.D);
+      aref.set(k, row.aref);
+    }
+  });
+  if (rows.length > 0) return rows;
+  const kept = (k: Int): Row => ({
+    kind: "friction",
+    type: mjtConstraint.FRICTION_DOF,
+    id: of(k).id,
+    jac: [{ dof: of(k).dof, value: 1 }],
+    active: true,
+    D: D.at(k),
+    R: div(1, D.at(k)),
+    aref: aref.at(k),
+    frictionloss: of(k).loss,
+    pos: 0,
+    margin: 0,
+    tendons: [],
+  });
+  return [{ count, at: kept }];
 }

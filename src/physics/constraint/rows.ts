@@ -182,7 +182,7 @@ function regularised(
     return { R, aref: () => sub(neg(add(mul(B, vel), spring)), s.bias ?? 0) };
   }
   const end = atEnd(m, springs ? s.reference : { ...s.reference, K: 0 }, imp, kind === "limit");
-  const ratio = exact ? 1 : weightRatio(d, s.jac);
+  const ratio = exact ? 1 : weightRatio(d, (visit) => s.jac.forEach(({ dof, value }) => visit(dof, value)));
   const R = div(regularizer(imp, mul(diagonal, ratio)), end.scale);
   const least = leastR(m, s);
   return {

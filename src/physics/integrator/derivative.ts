@@ -2,7 +2,15 @@
 import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { dofDamping, isZero, polySlope, tendonArmature, tendonDamped, tendonDamping } from "../smooth/coefficients.ts";
+import {
+  dofDamping,
+  isZero,
+  polySlope,
+  tendonArmature,
+  tendonDamped,
+  tendonDamping,
+  tendonSprung,
+} from "../smooth/coefficients.ts";
 import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
 import { motorSlope } from "../actuator/dc-motor.ts";
@@ -124,22 +132,24 @@ function saturated(m: ModelView, d: WorldData, i: number): Bool {
 export function couplesDofs(model: Model): boolean {
   const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
   if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
-  if (model.opt.integrator === mjtIntegrator.IMPLICIT || isDiscrete(model)) return true;
-  if (model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
-  if (tendons.some((t) => tendonDamped(model, t))) return true;
+  if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
+  const discrete = isDiscrete(model);
+  if (!discrete && model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
+  if (tendons.some((t) => tendonDamped(model, t) || (discrete && tendonSprung(model, t)))) return true;
   // the drag of a fluid on a body depends on all dofs that move it
   if (model.opt.density > 0 || model.opt.viscosity > 0) return true;
   return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {
     const joint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
     const type = joint ? model.jnt_type[model.actuator_trnid[2 * i]] : mjtJoint.FREE;
     if (type === mjtJoint.HINGE || type === mjtJoint.SLIDE) return false;
-    // forces that do not depend on velocity
+    // forces that do not depend on velocity, nor on length where that counts
     const gain = model.actuator_gaintype[i];
     const bias = model.actuator_biastype[i];
-    const steady = (kind: boolean, slope: number) => kind && slope === 0;
+    const steady = (isAffine: boolean, prm: Float64Array) =>
+      isAffine && prm[10 * i + 2] === 0 && !(discrete && prm[10 * i + 1] !== 0);
     return !(
-      (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, model.actuator_gainprm[10 * i + 2])) &&
-      (bias === mjtBias.NONE || steady(bias === mjtBias.AFFINE, model.actuator_biasprm[10 * i + 2]))
+      (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, model.actuator_gainprm)) &&
+      (bias === mjtBias.NONE || steady(bias === mjtBias.AFFINE, model.actuator_biasprm))
     );
   });
 }

@@ -143,7 +143,7 @@ export function freeBodyAccelerations(m: ModelView, d: WorldData, inertia: Inert
 export function turnFreeBodies(
   m: ModelView,
   d: WorldData,
-  { matrix, shift, pulls }: Metric,
+  { entry, shift, pulls }: Metric,
   { rows, contacts }: { readonly rows: Rows; readonly contacts: ContactRows },
 ): void {
   const { model } = m;
@@ -164,8 +164,6 @@ export function turnFreeBodies(
   contacts.slots.each((_, slot) =>
     when(contacts.makesRows(slot), () => ([0, 1] as const).forEach((side) => touch(contacts.body(slot, side)))),
   );
-  const { sparsity, entries } = matrix;
-  const entry = (i: number, j: number): Scalar => (sparsity.has(i, j) ? entries.at(sparsity.index(i, j)) : 0);
   for (const b of bodies) {
     const first = model.body_dofadr[b];
     when(eq(touched.get(b), 0), () => {

@@ -15,6 +15,7 @@ import {
   sub,
   sum,
   type Bool,
+  type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
 import { MINVAL, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
@@ -28,6 +29,7 @@ import { hasExactDiagonal } from "../constraint/exact-diagonal.ts";
 import { keepWeights } from "../constraint/metric-weights.ts";
 import { ballRotation } from "../constraint/rows.ts";
 import {
+  dofArmatures,
   dofDamping,
   isZero,
   jointStiffness,
@@ -35,6 +37,8 @@ import {
   tendonDamping,
   tendonStiffness,
 } from "../smooth/coefficients.ts";
+import { hasFluid } from "../smooth/fluid.ts";
+import { compositeMotions } from "../smooth/own-centres.ts";
 import { copyField, coupledSparsity, SymMatrix, type Factored, type Sparsity } from "../smooth/sparsity.ts";
 import { solvesDual } from "../solver/solution.ts";
 import { tendonArms } from "../tendon/tendon.ts";
@@ -42,17 +46,29 @@ import { outerProduct, type Arm } from "../tendon/moment-arms.ts";
 import { dragEntries, velocitySlope, withinRange } from "./derivative.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
 
+/** The metric as far as stages after the solver, and islands, ask for it. */
 export interface Metric {
-  readonly matrix: SymMatrix;
-  readonly own: Factored;
-  /** What is on the sparsity of M, and the whole diagonal: all that solvers on the dual and exact diagonals see. */
-  readonly backbone: Factored;
+  /** Entry (i, j) within the dofs of one body, j <= i. */
+  readonly entry: (i: number, j: number) => Scalar;
   /** -h K qvel: springs pull as they will at the end of the step. */
   readonly shift: Field;
   /** Dofs that one tendon or actuator couples. */
   readonly coupled: readonly (readonly number[])[];
-  /** Its dofs, and whether it has any stiffness or damping in this state. */
+  /** What pulls on which dofs, and whether with any stiffness or damping in this state. */
   readonly pulls: readonly { readonly dofs: readonly number[]; readonly acts: Bool }[];
+}
+
+/** The same as a matrix over dofs. */
+export interface MetricMatrix extends Metric {
+  readonly matrix: SymMatrix;
+  readonly own: Factored;
+  /** What is on the sparsity of M, and the whole diagonal: all that solvers on the dual and exact diagonals see. */
+  readonly backbone: Factored;
+}
+
+/** The same where it is M with more armature. */
+export interface MetricDiagonal extends Metric {
+  readonly diagonal: Field;
 }
 
 /** A force along some dofs, by its spring and its damper: how much it falls with length and velocity, at least 0. */
@@ -151,29 +167,27 @@ function actuatorPulls(m: ModelView, d: WorldData): Pull[] {
   });
 }
 
-/** Entries of M's sparsity at their places in a wider one. */
-const onPatternOf = (M: Sparsity, wide: Sparsity): Sparsity => ({ ...wide, has: (i, j) => M.has(i, j) });
-
-/**
- * M + h D + h² K and its factors, and what it keeps for the constraints. PGS has its factors on M's sparsity: forces of
- * tendons and actuators then act as they are now (mj_effCouplings). Reads qpos, qvel, M, and what tendons, actuators and the
- * medium read.
- */
-export function makeMetric(m: ModelView, d: WorldData, M: SymMatrix): Metric {
+/** h D + h² K of dofs by themselves, -h K qvel, and what pulls on several. PGS has forces of tendons and actuators as they are now. */
+function terms(m: ModelView, d: WorldData) {
   const { model } = m;
   const h = m.timestep;
+  // its factors are on M's sparsity (mj_effCouplings)
   const pulls = model.opt.solver === mjtSolver.PGS ? [] : [...tendonPulls(m, d), ...actuatorPulls(m, d)];
-  const coupled = pulls.map(({ arms }) => arms.map(({ dof }) => dof)).filter((dofs) => dofs.length > 1);
-  const sparsity = coupled.length > 0 ? coupledSparsity(model, coupled) : M.sparsity;
-
   const diagonal = new Field("metric_diagonal", m.nv);
   const shift = new Field("metric_shift", m.nv);
   const springs = jointSprings(m, d);
+  let any = pulls.length > 0;
+  each(m.nv, (i) => {
+    diagonal.set(i, 0);
+    shift.set(i, 0);
+  });
   for (let i = 0; i < m.nv; i++) {
     const damping = dofDamping(m, i);
     const damps = !isZero(damping) && !isOff(model, mjtDisableBit.DAMPER);
     const b = damps ? least0(polySlope(damping, d.qvel.at(i), true)) : 0;
     const hk = mul(h, springs.get(i) ?? 0);
+    if (b === 0 && hk === 0) continue;
+    any = true;
     diagonal.set(i, mul(h, add(b, hk)));
     shift.set(i, neg(mul(hk, d.qvel.at(i))));
   }
@@ -182,29 +196,72 @@ export function makeMetric(m: ModelView, d: WorldData, M: SymMatrix): Metric {
     const force = mul(mul(h, k), velocity);
     for (const { dof, coef } of arms) shift.set(dof, sub(shift.at(dof), mul(force, coef)));
   }
+  const acting = pulls.map(({ arms, k, b }) => {
+    const slope = mul(h, add(b, mul(h, k)));
+    return { arms, slope, dofs: arms.map(({ dof }) => dof), acts: gt(slope, 0) };
+  });
+  return { diagonal, shift, pulls: acting, any: any || hasFluid(model) };
+}
+
+/** Entries of M's sparsity at their places in a wider one. */
+const onPatternOf = (M: Sparsity, wide: Sparsity): Sparsity => ({ ...wide, has: (i, j) => M.has(i, j) });
+
+/**
+ * M + h D + h² K and its factors, and what it keeps for the constraints. Reads qpos, qvel, M, and what tendons, actuators
+ * and the medium read.
+ */
+export function makeMetric(m: ModelView, d: WorldData, M: SymMatrix): MetricMatrix {
+  const { model } = m;
+  const { diagonal, shift, pulls, any } = terms(m, d);
+  const coupled = pulls.map(({ dofs }) => dofs).filter((dofs) => dofs.length > 1);
+  const sparsity = coupled.length > 0 ? coupledSparsity(model, coupled) : M.sparsity;
 
   const matrix = widened(M, sparsity, "metric");
+  const { entries } = matrix;
   const plus = (at: SymMatrix, entry: number, value: Scalar) => at.entries.set(entry, add(at.entries.at(entry), value));
   const drag = (at: SymMatrix) => {
     for (const { entry, value } of dragEntries(m, d, onPatternOf(M.sparsity, at.sparsity)))
-      plus(at, entry, neg(mul(h, value)));
+      plus(at, entry, neg(mul(m.timestep, value)));
   };
-  each(m.nv, (i) => {
-    const e = matrix.diagonal(i);
-    matrix.entries.set(e, add(matrix.entries.at(e), diagonal.at(i)));
-  });
+  each(m.nv, (i) => entries.set(matrix.diagonal(i), add(entries.at(matrix.diagonal(i)), diagonal.at(i))));
   drag(matrix);
-  const acting = pulls.map(({ arms, k, b }) => {
-    const slope = mul(h, add(b, mul(h, k)));
+  for (const { arms, slope } of pulls) {
     for (const { entry, value } of outerProduct(arms, slope, sparsity)) plus(matrix, entry, value);
-    return { dofs: arms.map(({ dof }) => dof), acts: gt(slope, 0) };
-  });
+  }
 
   const own = factored(widened(matrix, sparsity, "metric_factors"), "metric_diaginv");
   const isAsked = coupled.length > 0 && (hasExactDiagonal(model) || solvesDual(model));
   const backbone = isAsked ? backboneOf(m, M, matrix, drag) : own;
-  keepWeights(d, { inverseM: inverses(m, M), inverseMetric: inverses(m, matrix), backbone });
-  return { matrix, own, backbone, shift, coupled, pulls: acting };
+  const diagonalOf = (A: SymMatrix) => inverses(m, (i) => A.entries.at(A.diagonal(i)));
+  keepWeights(d, { inverses: any ? { M: diagonalOf(M), metric: diagonalOf(matrix) } : undefined, backbone });
+  const entry = (i: number, j: number) => (sparsity.has(i, j) ? entries.at(sparsity.index(i, j)) : 0);
+  return { entry, matrix, own, backbone, shift, coupled, pulls };
+}
+
+/**
+ * The same for articulated bodies, where nothing couples dofs. `entryOfM`: of dofs of one body. Reads qpos, qvel, and what
+ * actuators and `compositeMotions` read.
+ */
+export function makeDiagonalMetric(
+  m: ModelView,
+  d: WorldData,
+  entryOfM: (i: number, j: number) => Scalar,
+): MetricDiagonal {
+  const { diagonal, shift, pulls, any } = terms(m, d);
+  for (const { arms, slope } of pulls) {
+    for (const { dof, coef } of arms) diagonal.set(dof, add(diagonal.at(dof), mul(slope, square(coef))));
+  }
+  keepWeights(d, { inverses: any ? diagonalInverses(m, d, diagonal) : undefined });
+  const entry = (i: number, j: number) => add(entryOfM(i, j), i === j ? diagonal.at(i) : 0);
+  return { entry, diagonal, shift, coupled: [], pulls };
+}
+
+function diagonalInverses(m: ModelView, d: WorldData, diagonal: Field): { M: Field; metric: Field } {
+  const motions = compositeMotions(m, d);
+  const armatures = dofArmatures(m);
+  const own = new Field("M_diagonal", m.nv);
+  each(m.nv, (i) => own.set(i, add(motions(i).along(i), armatures(i))));
+  return { M: inverses(m, (i) => own.at(i)), metric: inverses(m, (i) => add(own.at(i), diagonal.at(i))) };
 }
 
 /** A matrix on a sparsity that has its own in it. */
@@ -234,9 +291,9 @@ function factored(factors: SymMatrix, name: string): Factored {
   return { factors, diaginv };
 }
 
-/** 1 / the diagonal. */
-function inverses(m: ModelView, A: SymMatrix): Field {
+/** 1 / a diagonal. */
+function inverses(m: ModelView, diagonal: (i: Int) => Scalar): Field {
   const out = new Field("inverse_diagonal", m.nv);
-  each(m.nv, (i) => out.set(i, div(1, max(A.entries.at(A.diagonal(i)), MINVAL))));
+  each(m.nv, (i) => out.set(i, div(1, max(diagonal(i), MINVAL))));
   return out;
 }

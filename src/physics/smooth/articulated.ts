@@ -82,14 +82,16 @@ export class Articulated {
   /** Bodies that are solved elsewhere. */
   readonly #without: ReadonlySet<number>;
 
-  constructor(m: ModelView, frames: BodyFrames, without: readonly number[] = []) {
+  /** `added`: to the armature of each dof. */
+  constructor(m: ModelView, frames: BodyFrames, without: readonly number[] = [], added?: Field) {
     this.#m = m;
     this.#without = new Set(without);
     this.#frames = frames;
     this.#U = new Field("U", 6 * m.nv, 6);
     this.#Dinv = new Field("Dinv", m.nv);
     this.#inertia = new Field("IA", SYM6 * m.nbody, SYM6);
-    this.armature = dofArmatures(m);
+    const own = dofArmatures(m);
+    this.armature = added ? (dof) => add(own(dof), added.at(dof)) : own;
     this.#bias = new Field("pA", 6 * m.nbody, 6);
   }
 

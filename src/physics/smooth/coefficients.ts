@@ -75,6 +75,10 @@ export const tendonDamping = ({ model, tendon_damping: own }: ModelView, t: numb
 export const tendonDamped = (model: Model, t: number): boolean =>
   !isZero(tendonDampingOf(model, t, model.tendon_damping[t]));
 
+/** Whether a tendon has a spring, known from the model alone. */
+export const tendonSprung = (model: Model, t: number): boolean =>
+  !isZero(polyOf(model.tendon_stiffness[t], model.tendon_stiffnesspoly, t));
+
 export const jointStiffness = ({ model, jnt_stiffness: own }: ModelView, j: number): Poly<Scalar> =>
   polyOf<Scalar>(own.at(j), model.jnt_stiffnesspoly, j);
 

@@ -14,7 +14,13 @@ import { crb } from "./crb.ts";
 import { factorM } from "./factor_m.ts";
 import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
-import { makeMetric, type Metric } from "../integrator/metric.ts";
+import {
+  makeDiagonalMetric,
+  makeMetric,
+  type Metric,
+  type MetricDiagonal,
+  type MetricMatrix,
+} from "../integrator/metric.ts";
 import { JointSpace } from "../solver/joint-space.ts";
 import { copyField, coupledSparsity, SymMatrix, treeSparsity, type Sparsity } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
@@ -57,7 +63,7 @@ export class JointInertia implements Inertia {
   readonly #d: WorldData;
   readonly M: SymMatrix;
   readonly factors: SymMatrix;
-  #metric: Metric | undefined;
+  #metric: MetricMatrix | undefined;
 
   constructor(m: ModelView, d: WorldData, M: SymMatrix, factors: SymMatrix) {
     this.#m = m;
@@ -80,7 +86,7 @@ export class JointInertia implements Inertia {
     own.factors.solve(own.diaginv, d.qacc_smooth);
   }
 
-  get metric(): Metric | undefined {
+  get metric(): MetricMatrix | undefined {
     return this.#metric;
   }
 
@@ -131,6 +137,8 @@ export class JointInertia implements Inertia {
 export function solvesByBodies(model: Model): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
   if (couplesDofs(model) || solvesDual(model) || hasExactDiagonal(model)) return false;
+  // at the end of the step equalities are stiffer yet than conjugate gradients around the trees take them in float32
+  if (isDiscrete(model) && model.neq > 0) return false;
   return newton || model.opt.iterations >= FEW_ITERATIONS;
 }
 
@@ -139,17 +147,28 @@ class BodyInertia implements Inertia {
   readonly #m: ModelView;
   readonly #d: WorldData;
   #implicitly: ImplicitDofs | undefined;
+  #metric: MetricDiagonal | undefined;
 
   constructor(m: ModelView, d: WorldData) {
     this.#m = m;
     this.#d = d;
   }
 
-  smooth(): void {}
+  smooth(): void {
+    if (!isDiscrete(this.#m.model)) return;
+    this.#metric = makeDiagonalMetric(this.#m, this.#d, (i, j) => this.entry(i, j));
+  }
+
+  get metric(): MetricDiagonal | undefined {
+    return this.#metric;
+  }
 
   space(_rows: Rows, contacts: ContactRows): SolverInput["space"] {
-    this.#implicitly = this.#m.opt.integrator === mjtIntegrator.RK4 ? undefined : this.#implicitDofs();
-    return (law, weights) => new BodySpace(this.#m, this.#d, contacts, law, this.#implicitly, weights);
+    const metric = this.#metric;
+    const isExplicit = metric !== undefined || this.#m.opt.integrator === mjtIntegrator.RK4;
+    this.#implicitly = isExplicit ? undefined : this.#implicitDofs();
+    const own = { implicit: this.#implicitly, metric };
+    return (law, weights) => new BodySpace(this.#m, this.#d, contacts, law, own, weights);
   }
 
   #implicitDofs(): ImplicitDofs | undefined {

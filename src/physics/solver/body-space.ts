@@ -49,6 +49,12 @@ export interface ImplicitDofs {
   readonly qacc: Field;
 }
 
+/** What is solved for beside qacc, and in what in place of M: more armature on dofs, and forces with qfrc_smooth. */
+export interface BodyTerms {
+  readonly implicit: ImplicitDofs | undefined;
+  readonly metric: { readonly diagonal: Field; readonly shift: Field } | undefined;
+}
+
 /** What an iteration of the loop solves for. */
 const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
 
@@ -69,6 +75,7 @@ export class BodySpace implements SolverSpace {
   readonly #contacts: BodyContacts;
   readonly #law: (index: Int, slot: Int) => ContactLaw;
   readonly #implicit: ImplicitDofs | undefined;
+  readonly #metric: BodyTerms["metric"];
   readonly #weights: Weights;
   readonly #tree: Articulated;
   readonly #free: FreeBodies | undefined;
@@ -98,7 +105,7 @@ export class BodySpace implements SolverSpace {
     d: WorldData,
     contacts: ContactRows,
     law: (index: Int, slot: Int) => ContactLaw,
-    implicit: ImplicitDofs | undefined,
+    { implicit, metric }: BodyTerms,
     weights: Weights,
   ) {
     this.#m = m;
@@ -109,11 +116,12 @@ export class BodySpace implements SolverSpace {
     this.#contacts = new BodyContacts(m, d, contacts, this.#frames, this.#free);
     this.#law = law;
     this.#implicit = implicit;
+    this.#metric = metric;
     this.#weights = weights;
     this.isInexact = contacts.anyStiff;
     const goesOn = !current().exact && m.opt.iterations >= FEW_ITERATIONS && hasCones(m, contacts);
     this.isRough = goesOn && this.#contacts.anyCoupled ? flag("rough", false) : undefined;
-    this.#tree = new Articulated(m, this.#frames, free);
+    this.#tree = new Articulated(m, this.#frames, free, metric?.diagonal);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
     this.#motion = { qvel: this.#velocities(), qacc: this.#bodies("motion"), search: this.#bodies("v") };
@@ -186,7 +194,7 @@ export class BodySpace implements SolverSpace {
   }
 
   startGrad(): void {
-    const [m, d, implicit] = [this.#m, this.#d, this.#implicit];
+    const [m, d, implicit, metric] = [this.#m, this.#d, this.#implicit, this.#metric];
     const isSmooth = this.#isTurn(TURN.SMOOTH);
     const isImplicit = implicit ? this.#isTurn(TURN.IMPLICIT) : false;
     const [grad, wrench, diagonal, gauss] = [this.#grad, this.#wrench, this.#diagonal, this.#gauss];
@@ -200,7 +208,8 @@ export class BodySpace implements SolverSpace {
     each(m.nv, (i) => {
       const ofCost = select(none, 0, mul(sign, gauss.dofs.at(i)));
       const force = this.#forced ? select(byForces, d.qfrc_constraint.at(i), 0) : 0;
-      grad.set(i, sub(ofCost, add(select(smooth, d.qfrc_smooth.at(i), 0), force)));
+      const own = metric ? add(d.qfrc_smooth.at(i), metric.shift.at(i)) : d.qfrc_smooth.at(i);
+      grad.set(i, sub(ofCost, add(select(smooth, own, 0), force)));
       diagonal.set(i, implicit ? select(isImplicit, implicit.diagonal.at(i), 0) : 0);
     });
     wrench.setRow(0, ZERO6);
