@@ -23,10 +23,17 @@ export function documentedIn(model: Model): Documented[] {
  * Without a margin MuJoCo ends its search of boxes and meshes on height fields before it has the least overlap (decision
  * 0039); the smallest of margins has it go on.
  */
-const hfieldMargins = (model: Model): ModelChange[] =>
-  Array.from(model.geom_type, (type, index) => ({ type, index }))
-    .filter(({ type, index }) => type === mjtGeom.HFIELD && model.geom_margin[index] === 0)
-    .map(({ index }) => ({ field: "geom_margin", index, value: HFIELD_MARGIN, derived: false }));
+function hfieldMargins(model: Model): ModelChange[] {
+  const isField = (geom: number) => model.geom_type[geom] === mjtGeom.HFIELD;
+  const raised = (field: "geom_margin" | "pair_margin", index: number): ModelChange[] =>
+    model[field][index] === 0 ? [{ field, index, value: HFIELD_MARGIN, derived: false }] : [];
+  // an explicit pair has a margin of its own
+  const explicit = geomPairs(model).filter(({ geom1, ipair }) => ipair >= 0 && isField(geom1));
+  return [
+    ...Array.from(model.geom_type, (_, geom) => geom).flatMap((g) => (isField(g) ? raised("geom_margin", g) : [])),
+    ...explicit.flatMap(({ ipair }) => raised("pair_margin", ipair)),
+  ];
+}
 
 /** m; deepens contacts by one and a half of it. */
 const HFIELD_MARGIN = 1e-9;

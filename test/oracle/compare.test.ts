@@ -253,21 +253,26 @@ describe("documented differences", () => {
     expect(await of("envs/hopper")).toEqual(["Newton"]);
   });
 
-  const onHeights = (option: string) => {
+  const onHeights = (option: string, pair = "") => {
     const elevation = [0.1, 0.9, 0.3, 0.2, 0.5, 0.8, 0.4, 0.6, 0.7, 0.2, 0.9, 0.1, 0.3, 0.8, 0.5, 0.4].join(" ");
     return loadModel(`
       <mujoco>
         ${option}
         <asset><hfield name="h" nrow="4" ncol="4" size="1 1 0.3 0.1" elevation="${elevation}"/></asset>
         <worldbody>
-          <geom type="hfield" hfield="h"/>
-          <body pos="0.1 0 0.4" euler="20 15 0"><freejoint/><geom type="box" size="0.1 0.12 0.06"/></body>
+          <geom name="g" type="hfield" hfield="h"/>
+          <body pos="0.1 0 0.4" euler="20 15 0"><freejoint/><geom name="b" type="box" size="0.1 0.12 0.06"/></body>
         </worldbody>
+        ${pair}
       </mujoco>`);
   };
 
-  test("of boxes on height fields MuJoCo's search goes on with the smallest of margins", async () => {
-    const { verdict } = await compareWithMuJoCo(await onHeights(""), { device: "cpu-f64", envs: 2, steps: 150 });
+  test.each([
+    ["the geom's", ""],
+    ["an explicit pair's own", '<contact><pair geom1="g" geom2="b" condim="3"/></contact>'],
+  ])("of boxes on height fields MuJoCo's search goes on with the smallest of margins, %s", async (_, pair) => {
+    const model = await onHeights("", pair);
+    const { verdict } = await compareWithMuJoCo(model, { device: "cpu-f64", envs: 2, steps: 150 });
     expect(verdict.reasons).toEqual([]);
     expect(verdict.because["Newton, searched contacts"]).toBeGreaterThan(0);
   });
