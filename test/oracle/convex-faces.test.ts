@@ -121,6 +121,22 @@ test.each([
     await expectPlaces(scene(geom, '<geom type="hfield" hfield="h"/>', margin, asset), pose, touchBounds.round.value);
 });
 
+// sides alike to the last place of float32, in which MuJoCo keeps them
+test("of a prism of twelve sides on a plane the corners are kept that MuJoCo keeps", async () => {
+  const corner = (k: number, z: number) =>
+    `${0.05 * Math.cos((k * Math.PI) / 6)} ${0.05 * Math.sin((k * Math.PI) / 6)} ${z}`;
+  const ends = [-0.02, 0.02].flatMap((z) => Array.from({ length: 12 }, (_, k) => corner(k, z)));
+  const asset = `<asset><mesh name="m" vertex="${ends.join(" ")}"/></asset>`;
+  const pose = (r: Random) => [
+    r.between(-0.1, 0.1),
+    r.between(-0.1, 0.1),
+    0.0195,
+    ...tilted(r.between(-0.02, 0.02), r.between(-0.02, 0.02), r.between(-3, 3)),
+  ];
+  const plane = '<geom type="plane" size="1 1 1"/>';
+  await expectPlaces(scene('<geom type="mesh" mesh="m"/>', plane, 0.002, asset), pose, touchBounds.round.value);
+});
+
 // two edges that are parallel to 1e-6: MuJoCo's climb goes on to the fifth corner
 test("the corners that are kept of a face are those of an area that is larger by 1e-6", () => {
   const polygon = [

@@ -8,6 +8,7 @@ import type { Model } from "../../model/model.ts";
 import { mostPrisms, type GeomPair } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { planeMesh } from "./colliders/plane-mesh.ts";
+import { OTHERS, wideCorners } from "./colliders/wide-corners.ts";
 import {
   convexContacts,
   MOST_CONVEX_CONTACTS,
@@ -153,6 +154,17 @@ export const searchOptions = ({ opt }: Model): ConvexOptions => ({
   multiccd: (opt.disableflags & mjtDisableBit.MULTICCD) === 0,
 });
 
+/** Made where a plane first reads them: no other shape does. */
+function wideTables(hulls: Hulls): Pick<HullTables, "firstWide" | "wide"> {
+  let known: Required<Pick<HullTables, "firstWide" | "wide">> | undefined;
+  const made = () => {
+    if (known) return known;
+    const { first, corners } = wideCorners(hulls);
+    return (known = { firstWide: table("hull_firstwide", first, "i32"), wide: table("hull_wide", corners, "i32") });
+  };
+  return { firstWide: (i) => made().firstWide(i), wide: (at) => made().wide(at) };
+}
+
 /** Reads the hulls of geoms in tables that all worlds share. */
 function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
   const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal">) => {
@@ -170,10 +182,12 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
     return climbStarts(hulls.vert.subarray(3 * first, 3 * (first + hulls.vertnum[h]))).map((v) => first + v);
   });
   const start = climbed.length > 0 ? halves("hull_start", starts) : undefined;
+  const mostCorners = most(hulls.polyvertnum);
   const tables: HullTables = {
     vertex: vec3("vert"),
     mostVertices: most(hulls.vertnum),
-    mostCorners: most(hulls.polyvertnum),
+    mostCorners,
+    ...(mostCorners > OTHERS + 1 && wideTables(hulls)),
     firstNeighbour: ints("edgeadr"),
     neighbour: ints("edge"),
     ...(start && { start }),

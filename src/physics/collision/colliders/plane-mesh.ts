@@ -1,21 +1,11 @@
 // plane against the hull of a mesh
 import { breakIf, loop, variable, when, type Variable } from "../../../trace/control.ts";
-import { add, eq, ge, gt, le, lt, mul, not, select, sqrt, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
-import {
-  add3,
-  addScaled3,
-  column,
-  cross,
-  dot3,
-  lengthSquared,
-  neg3,
-  sub3,
-  type Mat3,
-  type Vec3,
-} from "../../../trace/vector.ts";
+import { add, eq, ge, gt, le, lt, mul, select, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
+import { add3, addScaled3, column, dot3, neg3, sub3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
 import { startCell } from "../convex/starts.ts";
 import { CLIMB_ABOVE, type Hull } from "../convex/types.ts";
 import type { Candidate, Shape } from "./types.ts";
+import { OTHERS } from "./wide-corners.ts";
 
 /** The product of the transpose of a matrix and a vector. */
 const transposed = (m: Mat3, v: Vec3): Vec3 => [0, 1, 2].map((k) => dot3(column(m, k), v)) as unknown as Vec3;
@@ -81,17 +71,9 @@ function facingDown(hull: Hull, vertex: Int, up: Vec3): Int {
   return best.get();
 }
 
-/** Twice the area of a quadrilateral. */
-function area(a: Vec3, b: Vec3, c: Vec3, d: Vec3): Scalar {
-  const diagonal = sub3(c, a);
-  const twice = (v: Vec3) => sqrt(lengthSquared(cross(v, diagonal)));
-  return add(twice(sub3(b, a)), twice(sub3(d, a)));
-}
-
 /**
  * Up to four corners of the polygon that the lowest vertex of the hull lies in and that faces the plane best, the lowest
- * first. Of more than four they are corners of a quadrilateral that is made large: the last corner goes round as long as
- * the area grows, the two before it follow.
+ * first. Of more than four they are corners of a large quadrilateral (`wideCorners`).
  */
 export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: Scalar): Candidate[] {
   const { hull } = b;
@@ -113,16 +95,18 @@ export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: S
         loop(count, (i) => start.set(select(eq(corner(add(first, i)), deepest), i, start.get(), "i32")), {
           label: "corners",
         });
-        // corners are counted from the lowest
-        const at = (i: Int): Int => {
-          const k = add(start.get(), i);
-          return corner(add(first, select(ge(k, count), sub(k, count), k, "i32")));
-        };
-        const place = [0, 1, 2, 3].map((i) => int(`place${i}`, i));
-        if (tables.mostCorners > 4) when(gt(count, 4), () => widen(place, count, (i) => tables.vertex(at(i))));
         for (const k of [1, 2, 3]) {
-          when(lt(k, count), () => corners[k].set(at(place[k].get())));
+          // corners are counted from the lowest
+          const at = add(start.get(), k);
+          const next = corner(add(first, select(ge(at, count), sub(at, count), at, "i32")));
+          when(lt(k, count), () => corners[k].set(next));
         }
+        const { firstWide, wide } = tables;
+        if (firstWide && wide)
+          when(gt(count, OTHERS + 1), () => {
+            const from = add(firstWide(polygon), mul(start.get(), OTHERS));
+            for (const k of [1, 2, 3]) corners[k].set(wide(add(from, k - 1)));
+          });
       });
     });
   }
@@ -135,36 +119,4 @@ export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: S
     const pos = addScaled3(add3(b.pos, offset as unknown as Vec3), mul(dist, -0.5), normal);
     return { dist, pos, normal, exists };
   });
-}
-
-/** Moves the places of three corners round a polygon of `count`, the first stays at 0. */
-function widen(place: readonly Variable[], count: Int, vertex: (i: Int) => Vec3): void {
-  const [, b, c, d] = place;
-  const origin = vertex(0);
-  const next = (i: Int): Int => select(eq(add(i, 1), count), 0, add(i, 1), "i32");
-  const of = (i: Int, j: Int, k: Int) => area(origin, vertex(i), vertex(j), vertex(k));
-  const most = variable("area", of(1, 2, 3));
-  /** Moves one corner on while that makes the area larger. */
-  const advance = (which: Variable, grown: () => Scalar, label: string, then: () => void) =>
-    loop(
-      mul(count, 2),
-      () => {
-        const larger = grown();
-        breakIf(not(gt(larger, most.get())));
-        most.set(larger);
-        which.set(next(which.get()));
-        then();
-      },
-      { label },
-    );
-  const nothing = () => {};
-  advance(
-    d,
-    () => of(b.get(), c.get(), next(d.get())),
-    "last",
-    () => {
-      advance(c, () => of(b.get(), next(c.get()), d.get()), "third", nothing);
-      advance(b, () => of(next(b.get()), c.get(), d.get()), "second", nothing);
-    },
-  );
 }

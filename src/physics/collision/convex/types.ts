@@ -27,6 +27,10 @@ export interface HullTables {
   cornerCount?(i: Int): Int;
   /** Corners one after another in the order of mesh_polyvert, each a vertex. */
   corner?(at: Int): Int;
+  /** Of planes: where the numbers of polygon `i` begin in `wide`, if some polygon has more than four corners. */
+  firstWide?(i: Int): Int;
+  /** For each corner of such a polygon three others, each a vertex (`wideCorners`). */
+  wide?(at: Int): Int;
   /** Where the polygons about a vertex begin in `polygon`, and how many they are. */
   firstPolygonOf?(vertex: Int): Int;
   polygonCountOf?(vertex: Int): Int;
