@@ -19,7 +19,7 @@ function area(a: readonly number[], b: readonly number[], c: readonly number[], 
  * Of `count` corners, counted from the first, three that make a large quadrilateral with it: the last goes round as long as the
  * area grows, the two before it follow. Areas of polygons from files tie to float32's last place.
  */
-export function widest(count: number, vertex: (i: number) => readonly number[]): [number, number, number] {
+function widest(count: number, vertex: (i: number) => readonly number[]): [number, number, number] {
   const place: [number, number, number] = [1, 2, 3];
   const origin = vertex(0);
   const of = (at: readonly number[]) => area(origin, ...(at.map(vertex) as [number[], number[], number[]]));
