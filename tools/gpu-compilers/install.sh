@@ -6,7 +6,11 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
-[ -e done ] && exit 0
+build() { gcc -O1 -shared -fPIC -fvisibility=hidden -Imesa/usr/include -o null-driver.so "$here/null-driver.c" -ldl; }
+if [ -e done ]; then
+  [ null-driver.so -nt "$here/null-driver.c" ] || build
+  exit 0
+fi
 cannot() { echo "gpu-compilers: cannot be installed here: $1" >&2; exit 3; }
 for tool in apt-get dpkg-deb gcc python3; do command -v $tool >/dev/null || cannot "no $tool"; done
 python3 -m pip --version >/dev/null 2>&1 || cannot "python3 has no pip"
@@ -37,5 +41,5 @@ for wheel in wheels/*.whl; do python3 -m zipfile -e "$wheel" nv; done
 rm -rf wheels
 find nv -path '*/bin/*' -type f -exec chmod +x {} +
 
-gcc -O1 -shared -fPIC -fvisibility=hidden -Imesa/usr/include -o null-driver.so "$here/null-driver.c" -ldl
+build
 touch done

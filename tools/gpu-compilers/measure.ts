@@ -5,13 +5,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AMD_CHIP, COMPILERS, amd as amdDriver } from "./drivers.ts";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** Where install.sh unpacks. */
-export const COMPILERS = here("../../.cache/gpu-compilers");
-/** The chip that AMD's compiler compiles for: Radeon RX 7900 XTX; and NVIDIA's: H100. */
-const AMD_CHIP = "navi31";
+/** The chip that NVIDIA's compiler compiles for: H100. */
 const NVIDIA_ARCH = 90;
 
 /** What the compilers say of a kernel. Counts are of registers or bytes of a lane, code in bytes. */
@@ -75,25 +73,7 @@ function measureIn(folder: string, kernels: Readonly<Record<string, string>>, li
     writeFileSync(file, kernels[name]);
     return file;
   });
-  const libraries = join(COMPILERS, "mesa/usr/lib/x86_64-linux-gnu");
-  const manifest = join(folder, "icd.json");
-  const library_path = join(COMPILERS, "null-driver.so");
-  writeFileSync(
-    manifest,
-    JSON.stringify({ ICD: { api_version: "1.4.305", library_path }, file_format_version: "1.0.0" }),
-  );
-  const environment = (modules: string) => ({
-    NULL_DRIVER_OF: join(libraries, "libvulkan_radeon.so"),
-    NULL_DRIVER_LOG: join(folder, "log.jsonl"),
-    NULL_DRIVER_SPIRV: modules,
-    LD_LIBRARY_PATH: libraries,
-    VK_ICD_FILENAMES: manifest,
-    VK_DRIVER_FILES: manifest,
-    RADV_FORCE_FAMILY: AMD_CHIP,
-    MESA_SHADER_CACHE_DISABLE: "true",
-    XDG_RUNTIME_DIR: folder,
-  });
-  const [{ device }] = run(process.execPath, [here("amd.mjs")], undefined, environment(spirv))!;
+  const [{ device }] = run(process.execPath, [here("amd.mjs")], undefined, amdDriver(folder, spirv))!;
   const amd = new Map<string, Line>();
   const nvidia = new Map<string, Line>();
   const limited = new Set<string>();
@@ -101,7 +81,7 @@ function measureIn(folder: string, kernels: Readonly<Record<string, string>>, li
   for (const [i, batch] of (limit === undefined ? [files] : files.map((file) => [file])).entries()) {
     const modules = join(spirv, String(i));
     mkdirSync(modules);
-    const lines = run(process.execPath, [here("amd.mjs"), ...batch], limit, environment(modules));
+    const lines = run(process.execPath, [here("amd.mjs"), ...batch], limit, amdDriver(folder, modules));
     for (const line of lines ?? []) if (line.name !== undefined) amd.set(String(line.name), line);
     if (lines === undefined) {
       limited.add(names[i]);

@@ -7,6 +7,8 @@
 //   NULL_DRIVER_SPIRV   folder for the modules, named by the number of the pipeline (optional)
 //   NULL_DRIVER_IR      folder for the driver's internal representations, the ISA among them (optional)
 //   NULL_DRIVER_EXECUTE set: commands are passed on (before a driver that can run them, to see statistics or SPIR-V only)
+//   NULL_DRIVER_EXACT   set: all is passed on, and modules say of each float operation that it may not be contracted, nor
+//                       computed in another order (before a driver that runs them, to see the bits of a program's own order)
 //   gcc -O1 -shared -fPIC -o null-driver.so null-driver.c -ldl
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +26,7 @@
 
 static PFN_vkGetInstanceProcAddr next_instance_proc;
 static PFN_vkGetDeviceProcAddr next_device_proc;
-static int execute;
+static int execute, exact;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int pipelines;
 
@@ -38,6 +40,7 @@ static void load_driver(void) {
   void *lib = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : 0;
   if (!lib) { fprintf(stderr, "null-driver: NULL_DRIVER_OF: %s\n", path ? dlerror() : "not set"); abort(); }
   execute = getenv("NULL_DRIVER_EXECUTE") != 0;
+  exact = getenv("NULL_DRIVER_EXACT") != 0;
   VkResult (*negotiate)(uint32_t *) = dlsym(lib, "vk_icdNegotiateLoaderICDInterfaceVersion");
   uint32_t version = 5;
   if (negotiate) negotiate(&version);
@@ -47,6 +50,38 @@ static void load_driver(void) {
 static VkResult succeed(void) { return VK_SUCCESS; }
 
 static VkResult create_device(VkPhysicalDevice phys, const VkDeviceCreateInfo *ci, const VkAllocationCallbacks *a, VkDevice *out);
+enum { OP_DECORATE = 71, NO_CONTRACTION = 42, FIRST_TYPE = 19, LAST_TYPE = 39, FIRST_CONSTANT = 41, LAST_CONSTANT = 46 };
+
+/** Negation, sum, difference, product, quotient, remainders, scaling of vectors, dot product. */
+static int is_float_operation(uint32_t op) {
+  return op == 127 || op == 129 || op == 131 || op == 133 || op == 136 || op == 140 || op == 141 || op == 142 || op == 148;
+}
+
+static VkResult create_exact_module(VkDevice d, const VkShaderModuleCreateInfo *ci, const VkAllocationCallbacks *a, VkShaderModule *out) {
+  const uint32_t *words = ci->pCode, count = ci->codeSize / 4;
+  // after the header of five words, names and decorations come before the first type
+  uint32_t types = 5;
+  for (; types < count; types += words[types] >> 16) {
+    uint32_t op = words[types] & 0xffff;
+    if ((op >= FIRST_TYPE && op <= LAST_TYPE) || (op >= FIRST_CONSTANT && op <= LAST_CONSTANT)) break;
+  }
+  uint32_t *mine = malloc(4 * ci->codeSize), n = types;
+  memcpy(mine, words, 4 * types);
+  for (uint32_t i = types; i < count; i += words[i] >> 16)
+    if (is_float_operation(words[i] & 0xffff)) {
+      mine[n++] = 3u << 16 | OP_DECORATE;
+      mine[n++] = words[i + 2];
+      mine[n++] = NO_CONTRACTION;
+    }
+  memcpy(mine + n, words + types, 4 * (count - types));
+  VkShaderModuleCreateInfo decorated = *ci;
+  decorated.pCode = mine;
+  decorated.codeSize = 4 * (n + count - types);
+  VkResult r = NEXT(d, vkCreateShaderModule)(d, &decorated, a, out);
+  free(mine);
+  return r;
+}
+
 static VkResult create_module(VkDevice d, const VkShaderModuleCreateInfo *ci, const VkAllocationCallbacks *a, VkShaderModule *out) {
   VkResult r = NEXT(d, vkCreateShaderModule)(d, ci, a, out);
   if (r == VK_SUCCESS) {
@@ -153,6 +188,7 @@ static PFN_vkVoidFunction ours(const char *name) {
       "vkQueueSubmit2", "vkQueueSubmit2KHR", "vkQueueWaitIdle", "vkDeviceWaitIdle", "vkWaitForFences", "vkGetFenceStatus",
       "vkResetFences", "vkGetQueryPoolResults", "vkQueueBindSparse", "vkWaitSemaphores", "vkWaitSemaphoresKHR"};
   if (!strcmp(name, "vkGetDeviceProcAddr")) return (PFN_vkVoidFunction)device_proc;
+  if (exact) return strcmp(name, "vkCreateShaderModule") ? 0 : (PFN_vkVoidFunction)create_exact_module;
   if (!strcmp(name, "vkCreateDevice")) return (PFN_vkVoidFunction)create_device;
   if (!strcmp(name, "vkCreateShaderModule")) return (PFN_vkVoidFunction)create_module;
   if (!strcmp(name, "vkCreateComputePipelines")) return (PFN_vkVoidFunction)create_pipelines;
