@@ -53,6 +53,16 @@ describe("growth", () => {
   });
 });
 
+test("the reason of a kernel without registers says whether it spills", () => {
+  const over = (spilled: number): Row => {
+    const { amd, ...one } = row("Some 2 solver", 1000, spilled);
+    return { ...one, amd: { ...amd!, live: 300 } };
+  };
+  expect(reasonFor(row("Some 2 solver", 90_000))).not.toContain("egisters");
+  expect(reasonFor(over(0))).toContain("none is spilled");
+  expect(reasonFor(over(9))).toContain("is not known");
+});
+
 test("the page of results is that of the numbers, with a reason for each kernel over a bound", () => {
   const written = readFileSync(new URL("gpu-compilers.md", RESULTS), "utf8");
   expect(written, "run npx tsx tools/gpu-compilers --write bench/results/gpu-compilers").toBe(page(results));

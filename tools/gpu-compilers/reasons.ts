@@ -4,6 +4,8 @@ import type { Row } from "./measure.ts";
 /** What a lane of AMD's and NVIDIA's GPUs has of registers, and bytes of code that caches of instructions hold. */
 export const MOST_REGISTERS = 255;
 export const MOST_CODE = 64_000;
+/** Values and elements that corral lets live at once in a piece. */
+const MOST_LIVE = 178;
 
 /** By what a piece begins with, or that a kernel is whole; the first that fits. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
@@ -36,6 +38,8 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 /** Of a kernel as GPUs get it; undefined if none was given. */
 export function reasonFor({ name, amd }: Row): string | undefined {
   const why = REASONS.find(([kernel]) => kernel.test(name))?.[1];
-  const ordered = amd && amd.live > MOST_REGISTERS && amd.spilled === 0;
-  return why && ordered ? `${why}. Registers are counted before instructions are ordered; none is spilled after` : why;
+  if (why === undefined || amd === undefined || amd.live <= MOST_REGISTERS) return why;
+  return amd.spilled === 0
+    ? `${why}. Registers are counted before instructions are ordered; none is spilled after`
+    : `${why}. No more than ${MOST_LIVE} of its values live at once as corral counts; what else the compiler keeps is not known`;
 }
