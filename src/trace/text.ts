@@ -50,13 +50,20 @@ const ORDERED: ReadonlySet<Op> = new Set<Op>(["load", "at", "load4"]);
 export interface Emitted {
   lines: string[];
   live: Liveness;
+  /** Whether a value has no name, and is written where it is used. */
+  isInlined(node: TraceNode): boolean;
 }
 
-/** Emits the live statements of a trace's root block as lines of text. */
-export function emitBody(trace: Trace, dialect: Dialect, live: Liveness = analyse(trace)): Emitted {
-  const body = new Body(trace, dialect, live);
+/** Emits the live statements of a trace's root block as lines of text; values in `named` have names whatever they are. */
+export function emitBody(
+  trace: Trace,
+  dialect: Dialect,
+  live: Liveness = analyse(trace),
+  named: ReadonlySet<TraceNode> = new Set(),
+): Emitted {
+  const body = new Body(trace, dialect, live, named);
   body.block(trace.root, INDENT);
-  return { lines: body.lines, live };
+  return { lines: body.lines, live, isInlined: (node) => body.isInlined(node) };
 }
 
 class Body {
@@ -67,16 +74,22 @@ class Body {
   readonly #names: (string | undefined)[];
   /** Values that are written where they are used, by node id, and how deep their expressions nest. */
   readonly #inlined: ({ readonly text: string; readonly depth: number } | undefined)[];
+  readonly #named: ReadonlySet<TraceNode>;
   readonly #taken: Set<string>;
   #placed = 0;
 
-  constructor(trace: Trace, dialect: Dialect, live: Liveness) {
+  constructor(trace: Trace, dialect: Dialect, live: Liveness, named: ReadonlySet<TraceNode>) {
     this.#dialect = dialect;
     this.#live = live;
+    this.#named = named;
     this.#names = Array.from({ length: trace.nodes });
     this.#inlined = Array.from({ length: trace.nodes });
-    const named = [...trace.buffers, ...trace.params].map(({ name }) => name);
-    this.#taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName), ...named]);
+    const globals = [...trace.buffers, ...trace.params].map(({ name }) => name);
+    this.#taken = new Set([...trace.vars.map(varName), ...trace.arrays.map(arrayName), ...globals]);
+  }
+
+  isInlined(node: TraceNode): boolean {
+    return this.#inlined[node.id] !== undefined;
   }
 
   block(block: Block, pad: string, from = 0): void {
@@ -136,7 +149,10 @@ class Body {
       node.op === "component"
         ? this.#dialect.vectors
         : ALWAYS_INLINE.has(node.op) ||
-          (!ORDERED.has(node.op) && this.#live.userBlock(node) === block && depth < MAX_DEPTH);
+          (!ORDERED.has(node.op) &&
+            this.#live.userBlock(node) === block &&
+            depth < MAX_DEPTH &&
+            !this.#named.has(node));
     if (inline) this.#inlined[node.id] = { text: expression, depth: depth + 1 };
     else this.lines.push(pad + this.#dialect.constant(this.#nameOf(node), node, withoutParentheses(expression)));
   }

@@ -7,9 +7,15 @@ import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { CELLS } from "./pieces.ts";
 import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
 import { readAgain } from "./kept-reads.ts";
+import { nestingOf } from "./nesting.ts";
 import { spilled } from "./spill.ts";
 import { arrayName, emitBody, unnamed, varName, type Dialect } from "./text.ts";
 
+/**
+ * Values and variables that live at once in a text. Of 286 and 294 AMD's compiler needed more than the 255 registers of a
+ * lane, of 278 and 263 it needed 234 and 239 (docs/decisions/0090).
+ */
+const MOST_IN_TEXT = 280;
 /** Bounds of `mostLive`. */
 export const LEAST_LIVE = 16;
 export const MOST_LIVE = 2 ** 16;
@@ -228,7 +234,12 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       body.arrays.filter((a) => bodyLive.liveArrays.has(a.id)),
       merged,
     );
-    const { lines } = emitBody(body, dialectOf({ tables: access, memory }), bodyLive);
+    const dialect = dialectOf({ tables: access, memory });
+    let { lines, isInlined } = emitBody(body, dialect, bodyLive);
+    if (mostLive !== undefined) {
+      const { most, far } = nestingOf(body, bodyLive, isInlined);
+      if (most > MOST_IN_TEXT) ({ lines } = emitBody(body, dialect, bodyLive, far));
+    }
     const vars = body.vars.filter((v) => bodyLive.liveVars.has(v));
     return [...head(vars, memory), ...lines, "}", ""].join("\n");
   };
