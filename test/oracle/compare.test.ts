@@ -318,13 +318,13 @@ describe("comparison", () => {
 
   test("a model that is not supported is reported with every feature", async () => {
     const model = await loadModel(
-      `<mujoco><option integrator="discrete"><flag nativeccd="disable"/></option><worldbody><body><joint/><geom type="ellipsoid" size="1 2 3"/></body><geom type="ellipsoid" size="1 2 3"/></worldbody></mujoco>`,
+      `<mujoco><option><flag nativeccd="disable"/></option><worldbody><body><joint name="hinge"/><geom type="ellipsoid" size="1 2 3"/></body><geom type="ellipsoid" size="1 2 3"/></worldbody><actuator><general joint="hinge" gaintype="user"/></actuator></mujoco>`,
     );
     const found = await compareWithMuJoCo(model);
     expect(found).toMatchObject({ adapter: null, oneStep: {}, verdict: { passed: false } });
     expect(found.unsupported).toEqual([
-      "integrator discrete",
       expect.stringMatching(/^disable flag nativeccd with .*ellipsoid/),
+      "actuator gaintype user",
     ]);
   });
 
