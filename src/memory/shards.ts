@@ -43,7 +43,7 @@ export function splitWorlds(numEnvs: number, tileWidth: number, count: number): 
 
 /** The worlds that are named, or all. Throws `bad-world`. */
 export function worldsOf(split: Split, worlds: readonly number[] | undefined): readonly number[] {
-  if (!worlds) return Array.from({ length: split.numEnvs }, (_, i) => i);
+  if (worlds === undefined) return Array.from({ length: split.numEnvs }, (_, i) => i);
   for (const world of listOf("worlds", worlds)) locateWorld(split, world);
   return worlds;
 }

@@ -219,6 +219,13 @@ describe("an environment", () => {
     expect(await state()).toEqual(before);
   });
 
+  test("refuses worlds that are no list", async () => {
+    const text = "[bad-option] worlds is 0; pass a list.";
+    expect(await message(() => env.getState(["qpos"], 0 as never))).toBe(text);
+    expect(await message(() => env.setState({ qpos: Array(12).fill(0) }, 0 as never))).toBe(text);
+    expect(await state()).toEqual(before);
+  });
+
   test("refuses values for a world that is named twice", async () => {
     const text = "[bad-world] worlds has 1 twice. Pass each world once.";
     expect(await message(() => env.setState({ qpos: Array(12).fill(0) }, [1, 1]))).toBe(text);
