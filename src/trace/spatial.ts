@@ -45,6 +45,10 @@ export function inertCom(inertia: Vec3, mat: Mat3, offset: Vec3, mass: Scalar): 
   ];
 }
 
+/** Of two bodies about one point. */
+export const addInertia = (a: SpatialInertia, b: SpatialInertia): SpatialInertia =>
+  a.map((x, k) => add(x, b[k])) as unknown as SpatialInertia;
+
 /** Spatial momentum of an inertia that moves with `v` (mju_mulInertVec). */
 export function mulInertVec(i: SpatialInertia, v: Spatial): Spatial {
   const [w, u] = [rotational(v), translational(v)];

@@ -254,6 +254,26 @@ const paddle = `<body pos="2 0 1"><joint axis="0 1 0" damping="0.01"/><geom type
     <body pos="0.2 0.1 0"><joint type="ball"/><geom type="ellipsoid" size="0.1 0.04 0.02" pos="0.1 0 0.05" euler="10 20 30" ${WING}/></body></body>`;
 const water = `density="500" viscosity="0.2" wind="0.3 0 -0.4" timestep="0.005"`;
 
+/** A free body to which others are fixed, one of them without mass, on a floor and away from it. */
+const assembly = (at: string, geom = "") =>
+  `<body pos="${at}"><freejoint/><geom type="box" size="0.1 0.2 0.1" ${geom}/><body pos="0.3 0 0.1" euler="20 30 0"><geom type="capsule" size="0.05 0.2" ${geom}/>
+     <body pos="0 0 0.4" euler="0 40 0"><geom type="box" size="0.1 0.05 0.1" ${geom}/></body></body><body pos="0 0.3 0"><geom size="0.05" mass="0"/></body></body>`;
+const assemblies = `<geom type="plane" size="3 3 0.1"/>${assembly("0 0 2")}${assembly("1.5 0 0.1")}`;
+
+describeFeatures("free bodies that others are fixed to equal MuJoCo", {
+  "under implicitfast": {
+    seeds: [2, 3],
+    steps: 3,
+    xml: scene(`timestep="0.01" integrator="implicitfast"`, assemblies),
+  },
+  "under discrete": { seeds: [2, 3], steps: 3, xml: scene(`timestep="0.01" integrator="discrete"`, assemblies) },
+  "in a fluid": {
+    seeds: [2, 3],
+    steps: 3,
+    xml: scene(`${water} integrator="implicitfast"`, assembly("0 0 2", `fluidshape="ellipsoid"`)),
+  },
+});
+
 describeFeatures("ellipsoids in a fluid equal MuJoCo", {
   "a free body under implicitfast": { driver: true, xml: scene(`${water} integrator="implicitfast"`, leaf) },
   "a limb under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, paddle) },

@@ -8,14 +8,23 @@ import {
   inputsOf,
   isFull,
   oracleCases,
+  randomSeeds,
   STATES,
   withFixture,
+  type OracleCase,
 } from "../support/oracle-suite.ts";
+import { createMjcf } from "../support/random-mjcf.ts";
 import { STEP } from "../support/stage-table.ts";
 import { evaluate } from "../support/stages.ts";
 
+/** Random models under `discrete`, 42 of which is a free body with a part. */
+const discreteCases: OracleCase[] = [42, ...randomSeeds(4, 100)].map((seed) => ({
+  name: `random model ${seed} under discrete`,
+  load: async () => createMjcf(seed, { option: { integrator: "discrete", timestep: 0.01 } }),
+}));
+
 describe("step equals MuJoCo in float64", () => {
-  for (const c of oracleCases()) {
+  for (const c of [...oracleCases(), ...discreteCases]) {
     test(
       c.name,
       withFixture(c, STATES, async (f) => {

@@ -18,7 +18,7 @@ import { muscleGain } from "../actuator/muscle.ts";
 import { isDiscrete } from "../constraint/metric-weights.ts";
 import type { Sparsity } from "../smooth/sparsity.ts";
 import { ellipsoidBlocks, type FluidBlock } from "./ellipsoid-derivative.ts";
-import { isFreeBody } from "./standalone.ts";
+import { isOfFreeBody } from "./standalone.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
 import { tendonArms } from "../tendon/tendon.ts";
 import { moment } from "../actuator/transmission.ts";
@@ -57,7 +57,7 @@ const hasDofs = (m: ModelView): boolean => m.nv > 0;
 /** Ellipsoids in the medium; those of free bodies and of the integrator implicit are not symmetric, and not among these. */
 const ellipsoidEntries = (m: ModelView, d: WorldData, sparsity: Sparsity): Entry[] =>
   blockEntries(
-    ellipsoidBlocks(m, d, (b) => !isFreeBody(m.model, b), true),
+    ellipsoidBlocks(m, d, (b) => !isOfFreeBody(m.model, b), true),
     sparsity,
   );
 

@@ -1,7 +1,20 @@
 // free bodies by themselves under implicitfast and discrete: their gyroscopic forces are implicit too
 import { array, each, when } from "../../trace/control.ts";
-import { add, div, dotn, eq, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
-import { cross, mulMat, mulMatVec, quatToMat, transpose, type Mat3, type Vec3 } from "../../trace/vector.ts";
+import { add, and, div, dotn, eq, mul, ne, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import {
+  add3,
+  cross,
+  mulMat,
+  mulMatVec,
+  mulQuat,
+  normalizeQuat,
+  quatToMat,
+  rotate,
+  transpose,
+  type Mat3,
+  type Quat,
+  type Vec3,
+} from "../../trace/vector.ts";
 import { mjtIntegrator } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { derivativeEntries } from "./derivative.ts";
@@ -9,7 +22,7 @@ import { ellipsoidBlocks, type FluidBlock } from "./ellipsoid-derivative.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { listRows, type Rows } from "../constraint/rows.ts";
 import type { Metric } from "./metric.ts";
-import { isFreeBody } from "./standalone.ts";
+import { bodiesOf, isFreeBody, isOfFreeBody } from "./standalone.ts";
 import type { Inertia } from "../smooth/inertia.ts";
 import type { Sparsity } from "../smooth/sparsity.ts";
 import type { WorldData, Field, ModelView } from "../view.ts";
@@ -21,13 +34,29 @@ const skew = ([x, y, z]: Vec3): Mat3 => [0, neg(z), y, z, 0, neg(x), neg(y), x, 
 const addMat = (a: Mat3, b: Mat3): Mat3 => a.map((x, k) => add(x, b[k])) as unknown as Mat3;
 const scaleMat = (a: Mat3, s: Scalar): Mat3 => a.map((x) => mul(x, s)) as unknown as Mat3;
 
+/** Where the centre of mass of a body is in the frame of a free one that it is, or is fixed to, and the axes of its inertia. */
+function placeIn(m: ModelView, root: number, b: number): { centre: Vec3; axes: Quat } {
+  let [centre, axes] = [m.body_ipos.vec3(b), m.body_iquat.quat(b)];
+  for (let at = b; at !== root; at = m.model.body_parentid[at]) {
+    const turn = m.body_quat.isOwn ? normalizeQuat(m.body_quat.quat(at)) : m.body_quat.quat(at);
+    [centre, axes] = [add3(m.body_pos.vec3(at), rotate(turn, centre)), mulQuat(turn, axes)];
+  }
+  return { centre, axes };
+}
+
 /**
- * d(qfrc_bias)/d(angular velocity) of a free body (mjd_freeBias_vel), in the body's axes: there the inertia and the
- * offset of the centre of mass are constants. `force` is to be turned into the world's axes.
+ * d(qfrc_bias)/d(angular velocity) of a free body (mjd_freeBias_vel), in its axes: there the inertia and the offset of the
+ * centre of mass are constants. `force` is to be turned into the world's axes.
  */
-function biasDerivative(m: ModelView, b: number, w: Vec3): { force: Mat3; torque: Mat3 } {
-  const s = m.body_ipos.vec3(b);
-  const axes = quatToMat(m.body_iquat.quat(b));
+const biasDerivative = (m: ModelView, root: number, w: Vec3): { force: Mat3; torque: Mat3 } =>
+  bodiesOf(m.model, root)
+    .map((b) => biasDerivativeOf(m, root, b, w))
+    .reduce((a, b) => ({ force: addMat(a.force, b.force), torque: addMat(a.torque, b.torque) }));
+
+/** The share of one of its bodies. */
+function biasDerivativeOf(m: ModelView, root: number, b: number, w: Vec3): { force: Mat3; torque: Mat3 } {
+  const { centre: s, axes: turned } = placeIn(m, root, b);
+  const axes = quatToMat(turned);
   const [xx, yy, zz] = m.body_inertia.vec3(b);
   const inertia = mulMat(mulMat(axes, [xx, 0, 0, 0, yy, 0, 0, 0, zz]), transpose(axes));
 
@@ -61,7 +90,7 @@ function freeBlock(
     if (i !== j) subtract(j, i, value);
   }
   for (const { body, dofs, at } of ellipsoids) {
-    if (body === b) dofs.forEach((_, i) => dofs.forEach((_dof, j) => subtract(i, j, at(i, j))));
+    if (model.body_rootid[body] === b) dofs.forEach((_, i) => dofs.forEach((_dof, j) => subtract(i, j, at(i, j))));
   }
 
   subtractBias(m, d, b, A);
@@ -128,7 +157,7 @@ function solveDense(A: Scalar[][], b: readonly Scalar[]): Scalar[] {
  */
 export function freeBodyAccelerations(m: ModelView, d: WorldData, inertia: Inertia, force: Field): [number, Scalar][] {
   const bodies = m.opt.integrator === mjtIntegrator.IMPLICITFAST ? freeBodies(m.model) : [];
-  const ellipsoids = bodies.length === 0 ? [] : ellipsoidBlocks(m, d, (b) => isFreeBody(m.model, b));
+  const ellipsoids = bodies.length === 0 ? [] : ellipsoidBlocks(m, d, (b) => isOfFreeBody(m.model, b));
   return bodies.flatMap((b) => {
     const first = m.model.body_dofadr[b];
     const x = solveDense(freeBlock(m, d, inertia, ellipsoids, b), force.run(first, 6));
@@ -161,9 +190,11 @@ export function turnFreeBodies(
     const held = bodies.filter((b) => own.has(b));
     if (held.length > 0) when(acts, () => held.forEach(touch));
   }
-  contacts.slots.each((_, slot) =>
-    when(contacts.makesRows(slot), () => ([0, 1] as const).forEach((side) => touch(contacts.body(slot, side)))),
-  );
+  contacts.slots.each((_, slot) => {
+    const roots = ([0, 1] as const).map((side) => m.body_rootid.at(contacts.body(slot, side)));
+    // a body that touches itself is held by nothing
+    when(and(contacts.makesRows(slot), ne(roots[0], roots[1])), () => roots.forEach(touch));
+  });
   for (const b of bodies) {
     const first = model.body_dofadr[b];
     when(eq(touched.get(b), 0), () => {

@@ -48,7 +48,7 @@ import { Field, type ModelView, type WorldData } from "../view.ts";
 
 /** The metric as far as stages after the solver, and islands, ask for it. */
 export interface Metric {
-  /** Entry (i, j) within the dofs of one body, j <= i. */
+  /** Entry (i, j) within the dofs of one free body, j <= i. */
   readonly entry: (i: number, j: number) => Scalar;
   /** -h K qvel: springs pull as they will at the end of the step. */
   readonly shift: Field;
@@ -239,7 +239,7 @@ export function makeMetric(m: ModelView, d: WorldData, M: SymMatrix): MetricMatr
 }
 
 /**
- * The same for articulated bodies, where nothing couples dofs. `entryOfM`: of dofs of one body. Reads qpos, qvel, and what
+ * The same for articulated bodies, where nothing couples dofs. `entryOfM`: of dofs of one free body. Reads qpos, qvel, and what
  * actuators and `compositeMotions` read.
  */
 export function makeDiagonalMetric(

@@ -1,7 +1,7 @@
 // how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
 import { each } from "../../trace/control.ts";
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
-import { dot6, mulInertVec } from "../../trace/spatial.ts";
+import { addInertia, dot6, mulInertVec } from "../../trace/spatial.ts";
 import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { geomPairs } from "../../model/pairs.ts";
@@ -21,6 +21,7 @@ import {
   type MetricDiagonal,
   type MetricMatrix,
 } from "../integrator/metric.ts";
+import { bodiesOf } from "../integrator/standalone.ts";
 import { JointSpace } from "../solver/joint-space.ts";
 import { copyField, coupledSparsity, SymMatrix, treeSparsity, type Sparsity } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
@@ -35,7 +36,7 @@ export interface Inertia {
   smooth(): void;
   /** The space in which the constraint solver works. */
   space(rows: Rows, contacts: ContactRows): SolverInput["space"];
-  /** Entry (i, j) of M within the dofs of one body, j <= i. */
+  /** Entry (i, j) of M within the dofs of one free body (isFreeBody), j <= i. */
   entry(i: number, j: number): Scalar;
   /**
    * (M - h dF/dv)⁻¹ force, for force = qfrc_smooth + qfrc_constraint, which may be overwritten; undefined if the
@@ -186,7 +187,10 @@ class BodyInertia implements Inertia {
   entry(i: number, j: number): Scalar {
     const [m, d] = [this.#m, this.#d];
     const body = m.model.dof_bodyid[i];
-    const momentum = mulInertVec(d.cinert.inertia(body), d.cdof.spatial(i));
+    const inertia = bodiesOf(m.model, body)
+      .map((b) => d.cinert.inertia(b))
+      .reduce(addInertia);
+    const momentum = mulInertVec(inertia, d.cdof.spatial(i));
     return add(dot6(d.cdof.spatial(j), momentum), i === j ? dofArmature(m, i) : 0);
   }
 

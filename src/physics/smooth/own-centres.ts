@@ -1,7 +1,7 @@
 // M of composite bodies about their own centres of mass, for dofs that are light beside their distance from the tree's
 import { each, table } from "../../trace/control.ts";
 import { add, dotn, eq, mul, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
-import { inertCom, rotational, translational, type SpatialInertia } from "../../trace/spatial.ts";
+import { addInertia, inertCom, rotational, translational, type SpatialInertia } from "../../trace/spatial.ts";
 import { cross, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
@@ -54,10 +54,10 @@ export function compositeMotions(m: ModelView, d: WorldData): (i: Int) => Compos
   each(m.nbody, (i) => composite.setRow(i, Array(10).fill(0)));
   eachBodyUp(m, (i, parent) => {
     const own = inertCom(m.body_inertia.vec3(i), d.ximat.mat3(i), sub3(d.xipos.vec3(i), centre(i)), m.body_mass.at(i));
-    const all = sum(own, composite.inertia(i));
+    const all = addInertia(own, composite.inertia(i));
     composite.setRow(i, all);
     const moved = atOffset(all, sub3(centre(i), centre(parent)), m.body_subtreemass.at(i));
-    composite.setRow(parent, sum(composite.inertia(parent), moved));
+    composite.setRow(parent, addInertia(composite.inertia(parent), moved));
   });
 
   const slide = table(
@@ -83,8 +83,6 @@ export function compositeMotions(m: ModelView, d: WorldData): (i: Int) => Compos
     };
   };
 }
-
-const sum = (a: SpatialInertia, b: SpatialInertia): SpatialInertia => a.map((x, k) => add(x, b[k])) as never;
 
 /** An inertia about a point at `-offset` from its centre of mass. */
 function atOffset(inertia: SpatialInertia, offset: Vec3, mass: Scalar): SpatialInertia {
