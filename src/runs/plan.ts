@@ -35,7 +35,7 @@ import { planCollector, type CollectorOptions } from "./collector.ts";
 import { runDefaults } from "./defaults.ts";
 import type { Algo } from "../rl/algorithm.ts";
 import { readStart, startingFrom } from "./start.ts";
-import { collectorEnv, evalEnvsOf, settle, type Settings } from "./settings.ts";
+import { collectorEnv, evalEnvsOf, settle, trainingEnv, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
 import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
@@ -84,7 +84,7 @@ export class RunPlanner {
   /** @throws what makeVec throws for its arguments */
   static async create(id: string, options: TrainOptions, limits = defaultLimits): Promise<RunPlanner> {
     const { numEnvs, seed } = settle(id, options);
-    const { budget: _, ...env } = (options.env ?? {}) as Record<string, unknown>;
+    const { budget: _, ...env } = trainingEnv(id, options) as Record<string, unknown>;
     const defined = await defineVec(id, { ...env, autoreset: "next-step", numEnvs, seed });
     return new RunPlanner(id, options, limits, defined);
   }
@@ -216,7 +216,11 @@ export class RunPlanner {
   async #collector(collecting: () => CollectorOptions): Promise<HostBytes[]> {
     const { collect, collectThreads: threads = 1 } = this.#settings;
     if (collect !== "async") return [];
-    const plan = await planCollector(this.id, { ...collecting(), threads, env: collectorEnv(this.#options.env) });
+    const plan = await planCollector(this.id, {
+      ...collecting(),
+      threads,
+      env: collectorEnv(trainingEnv(this.id, this.#options)),
+    });
     return [{ name: "worlds that collect", bytes: plan.totalBytes }];
   }
 

@@ -31,6 +31,12 @@ export function collectorEnv(env: object = {}): object {
   return others;
 }
 
+/** Options of the environments that train: those given, and beside them what the task has for training alone. */
+export const trainingEnv = (id: string, { algo, env }: TrainOptions): object => ({
+  ...runDefaults(id, algo).options,
+  ...env,
+});
+
 /** Worlds of an evaluation where so many train. */
 export const evalEnvsOf = ({ evalEnvs = RUN_OPTIONS.evalEnvs.default }: TrainOptions, numEnvs: number): number =>
   Math.min(evalEnvs, numEnvs);
@@ -40,7 +46,7 @@ const EVERY = { evalEvery: 8, checkpointEvery: 20, snapshotEvery: 10 };
 
 /** @throws CorralError bad-option, unknown-env, unsupported-collector */
 export function settle(id: string, options: TrainOptions): Settings {
-  const { config: _config, shortDispatches: _short, ...usual } = runDefaults(id, algorithmOf(options));
+  const { config: _config, options: _env, shortDispatches: _short, ...usual } = runDefaults(id, algorithmOf(options));
   const given = fillIn(RUN_OPTIONS, sortOut(RUN_OPTIONS, options).own, { of: "a run" });
   const { onOverBudget: _fitting, collect, collectThreads: _threads, ...all } = { ...EVERY, ...usual, ...given };
   const { numEnvs } = all;

@@ -23,7 +23,7 @@ import type { RunEvent, RunState, TrainListener, TrainResult } from "./progress.
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
-import { collectorEnv, settle, type Learning, type Settings } from "./settings.ts";
+import { collectorEnv, settle, trainingEnv, type Learning, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
 
 const LOWER = 0.5;
@@ -50,17 +50,18 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
     made.unshift(one);
     return one;
   };
-  const envOf = (worlds: number) =>
+  const training = trainingEnv(id, { ...learning, env });
+  const envOf = (worlds: number, options: object) =>
     hold(
       makeVec(id, {
-        ...withShards(env, worlds),
+        ...withShards(options, worlds),
         autoreset: "next-step",
         numEnvs: worlds,
         seed,
       } as NamedOptions),
     );
   try {
-    const held = { env: await envOf(numEnvs), evalEnv: await envOf(evalEnvs) };
+    const held = { env: await envOf(numEnvs, training), evalEnv: await envOf(evalEnvs, env) };
     const { algo, config, replayFile, reuseReplay, modules = [] } = learning;
     const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
     const algorithm =
@@ -77,7 +78,7 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
     };
     if (settings.collect !== "async" || !(algorithm instanceof Ppo || algorithm instanceof Sac))
       return whole(algorithm);
-    const options = { env: collectorEnv(env), modules, threads: settings.collectThreads! };
+    const options = { env: collectorEnv(training), modules, threads: settings.collectThreads! };
     return whole(await hold(Overlapped.create(algorithm, options)));
   } catch (error) {
     for (const one of made) await one[Symbol.asyncDispose]();

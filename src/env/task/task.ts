@@ -236,6 +236,8 @@ export interface TrainingDefaults {
   readonly steps: number;
   /** Hyperparameters of the algorithm by name, beside its own defaults. */
   readonly config: Named<number | boolean | string | readonly number[]>;
+  /** Options of the task in worlds that train, unless they are given: starts that teach, say. Evaluations have the task's. */
+  readonly options?: Named<OptionValue>;
   /** Its dispatches are so short that Mesa's software driver makes them faster without threads of its own (measured). */
   readonly shortDispatches?: boolean;
   /** Updates between two evaluations, checkpoints, and copies on the host. */

@@ -1,8 +1,9 @@
 // a task's own defaults of training runs
 import { expect, test } from "vitest";
-import { defineTask, register, type TrainingDefaults } from "../../../src/env/index.ts";
+import { defineTask, register, type Scene, type TrainingDefaults, type VectorEnv } from "../../../src/env/index.ts";
 import { runDefaults } from "../../../src/runs/defaults.ts";
 import { settle } from "../../../src/runs/settings.ts";
+import { TrainingRun } from "../../../src/runs/train.ts";
 
 const task = (id: string, ppo?: TrainingDefaults) =>
   register(
@@ -40,4 +41,32 @@ test("are those of corral train, and what is given comes before them", () => {
 test("a task without any has those that suit most", () => {
   task("Plain");
   expect(settle("Plain", {})).toMatchObject({ numEnvs: 64, steps: 1_000_000, evalEvery: 8, snapshotEvery: 10 });
+});
+
+test("options of training are those of the worlds that train, and evaluations have the task's", async () => {
+  register(
+    defineTask({
+      id: "Taught",
+      model:
+        "<mujoco><worldbody><body><joint name='j'/><geom size='1'/></body></worldbody><actuator><motor joint='j' ctrlrange='-1 1'/></actuator></mujoco>",
+      frameSkip: 1,
+      maxEpisodeSteps: 4,
+      defaults: { extra: 0 },
+      training: { ppo: { numEnvs: 8, steps: 64, config: { hidden: [8] }, options: { extra: 1 } } },
+      observe: { t: "1" },
+      reward: { extra: (s: Scene<{ extra: number }>) => s.options.extra },
+    }),
+  );
+  const run = (env: object) => TrainingRun.create("Taught", { env: { device: "wasm", threads: 1, ...env } });
+  const rewardsOf = async (env: VectorEnv) => {
+    await env.reset({ seed: 1 });
+    return (await env.step(env.actionSpace.sample(1))).rewards[0];
+  };
+  await using own = await run({});
+  expect(await rewardsOf(own.env)).toBe(1);
+  expect((await own.evaluate()).meanReturn).toBe(0);
+  expect(settle("Taught", {})).not.toHaveProperty("options");
+  await using given = await run({ extra: 2 });
+  expect(await rewardsOf(given.env)).toBe(2);
+  expect((await given.evaluate()).meanReturn).toBe(8);
 });
