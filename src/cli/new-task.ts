@@ -1,5 +1,5 @@
 // `corral new-task`: writes a task that runs, to be changed into your own
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
@@ -8,9 +8,10 @@ import { loadModel } from "../model/model.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { loadMotion } from "../env/index.ts";
-import { drivenBase, robotOf, type Robot } from "../scaffold/robot.ts";
+import { baseOf, drivenBase, robotOf, type Robot } from "../scaffold/robot.ts";
 import { reachTask, velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
+import { urdfScene } from "../scaffold/urdf-scene.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
 
@@ -26,8 +27,9 @@ Writes NAME.mts into the current folder: a small model, what is observed, reward
 Change it into your own. It does not overwrite a file. Where TypeScript cannot be read (Node older than 22.18 without tsx)
 it writes NAME.mjs.
 
-  --robot  the MJCF of your robot, with its floor: the task is for it, from its keyframe of standing (or the default pose)
-  --kind   velocity: what floats walks as it is commanded (default where something floats); reach: the end of an arm goes
+  --robot  the MJCF of your robot, with its floor: the task is for it, from its keyframe of standing (or the default pose);
+           of a URDF a scene NAME.xml is written too, with a floor and actuators
+  --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats); reach: the end of an arm goes
            where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
            in which the joints sway
@@ -96,17 +98,16 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
     throw new UsageError(`--kind is '${kind}': pass ${KINDS.join(" or ")}.`);
   const forMotion = (["motion", "fps", "cyclic"] as const).find((flag) => given[flag] !== undefined);
   if (forMotion !== undefined && kind !== "track") throw new UsageError(`--${forMotion} is of --kind track.`);
+  if (/\.urdf$/i.test(path)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   const model = await loadModel(path);
   checkSupported(model);
   const robot = await robotOf(model);
-  const floats = model.jnt_type.includes(0);
-  const chosen = (kind ?? (floats ? "velocity" : "reach")) as Kind;
+  const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
   const free = chosen === "reach" ? drivenBase(model) : undefined;
   const places = { library: library(folder), model: besides(folder, resolve(path)) };
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
   const text = (chosen === "velocity" ? velocityTask : reachTask)(name, robot, places);
-  const { contact, key } = robot;
-  const deep = contact !== undefined && contact < -DEEP;
+  const { key, lift } = robot;
   return {
     text,
     notes: [
@@ -117,11 +118,42 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
             `It floats (joint "${inLine(model.names.joint[free] || String(free))}"), and nothing in this task keeps it from falling: reward and end the episode by ` +
               "its height too, or take the free joint out where it is mounted.",
           ]),
-      ...(deep
-        ? [`It starts ${(-1000 * contact).toFixed(0)} mm inside of something: raise it, or the first step throws it.`]
+      ...(lift !== 0 && chosen === "velocity"
+        ? [
+            `What floats starts ${Math.abs(1000 * lift).toFixed(0)} mm ${lift > 0 ? "higher" : "lower"} than there: ${lift > 0 && !baseOf(robot).flies ? "it lay in the floor" : "it hung over the floor"}.`,
+          ]
         : []),
     ],
   };
+}
+
+/** A task for a URDF: a scene with actuators and a floor is written, and a task for that. */
+async function ofUrdf(name: string, folder: string, given: Given & { readonly robot: string }): Promise<Written> {
+  const { robot: path, kind } = given;
+  if (kind === undefined)
+    throw new UsageError(
+      "a URDF does not say whether it floats: pass --kind velocity where it walks or drives, --kind reach where it is mounted.",
+    );
+  const scene = join(folder, `${name}.xml`);
+  if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
+  const model = await loadModel(path);
+  const file = besides(folder, resolve(path)).replace(/^\.\//, "");
+  const isFree = kind !== "reach" && !model.jnt_type.includes(0);
+  try {
+    writeFileSync(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined }), { flag: "wx" });
+    if (isFree) {
+      const { lift } = await robotOf(await loadModel(scene));
+      writeFileSync(scene, urdfScene(name, model, { file, height: lift }));
+    }
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
+    return {
+      ...task,
+      notes: [`Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`, ...notes],
+    };
+  } catch (error) {
+    rmSync(scene, { force: true });
+    throw error;
+  }
 }
 
 /** A task that follows a motion that is given, or one that is written beside it. */
@@ -156,9 +188,6 @@ async function tracked(
   });
   return { text: trackTask(name, robot, { ...places, motion: read }), notes: [] };
 }
-
-/** m; what contacts give way anyhow. */
-const DEEP = 0.01;
 
 /** A path relative to a folder, as an import or a URL has it. */
 function besides(folder: string, path: string): string {

@@ -1,6 +1,6 @@
 // tasks for a robot of one's own: walking as commanded, and reaching
 import { nameOf } from "../model/model.ts";
-import { baseOf, tipOf, type Robot } from "./robot.ts";
+import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
 export interface Places {
@@ -47,49 +47,100 @@ ${lines.join("\n")}
 `;
 }
 
-const startOf = ({ key }: Robot, qpos: number, qvel: number): string =>
-  `startAround({ ${key === undefined ? "" : `key: ${text(key)}, `}qpos: ${qpos}, qvel: ${qvel} })`;
+/** `joint`: the free one of what stands on the floor. */
+function startOf({ key, lift }: Robot, qpos: number, qvel: number, joint?: string | number): string {
+  const from = key === undefined ? "" : `key: ${text(key)}, `;
+  const raised = joint === undefined || lift === 0 ? "" : `, raise: [${text(joint)}, ${number(lift)}]`;
+  return `startAround({ ${from}qpos: ${qpos}, qvel: ${qvel}${raised} })`;
+}
+
+/** Entries of a vector by expression: a slice where they follow each other. */
+export const entriesOf = (of: string, at: readonly number[]): string =>
+  at.every((k, i) => k === at[0] + i)
+    ? `${of}[${at[0]}:${at[0] + at.length}]`
+    : `[${at.map((k) => `${of}[${k}]`).join(", ")}]`;
+
+/** What a base is commanded: entries of the value `wanted`, with what they are. */
+function commandOf({ flies, rolls, height: above }: Base, floor: number): string {
+  const sideways = rolls ? `["0", "0"], // wheels do not go sideways` : `["-0.5 * param.speed", "0.5 * param.speed"],`;
+  return `    wanted: command(
+      [
+        ["-0.5 * param.speed", "param.speed"],
+        ${sideways}${flies ? `\n        ${numbers([floor + above, floor + above + 0.5])}, // height (m)` : ""}
+        ["-param.turn", "param.turn"],
+      ],
+      { every: [3, 6] },
+    ),`;
+}
+
+/** Height below which it has fallen (m); undefined where its frame is too low to tell. */
+function fallen({ flies, height: above, legs }: Base, floor: number): number | undefined {
+  if (flies) return floor + 0.2 * above;
+  return above > 0.03 && above > 0.5 * legs ? floor + 0.5 * above : undefined;
+}
 
 /**
- * A base that follows commands of velocity on its feet.
+ * A base that follows commands of velocity on its feet or wheels, or in the air.
  * @throws CorralError no-free-base, no-ground
  */
 export function velocityTask(name: string, robot: Robot, { library, model: path }: Places): string {
-  const { model, qpos, motors, mass, span } = robot;
+  const { model, qpos, motors, mass, span, floor } = robot;
   const base = baseOf(robot);
   const named = (body: number): string | number => nameOf(model, "body", body) || body;
   const trunk = text(named(base.body));
-  const [q0, q1] = base.qpos;
   const [v0, v1] = base.qvel;
+  const hasPose = base.posed.length > 0;
   // what standing takes of each actuator, about
-  const torque = (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
-  const speed = about(Math.max(0.3, Math.min(1.5, 2 * span)));
+  const torque = base.flies
+    ? (mass * 9.81) / motors.length
+    : (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
+  const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1.5, 2 * span)));
   const feet = base.feet.map(
     (body, i) =>
       `    air_${i}: { value: touchdown(${text(named(body))}, 0.2), weight: ${about(2 / base.feet.length)} },`,
   );
-  return `// ${name}: a robot walks as it is commanded, pushed and randomised
+  const low = fallen(base, floor);
+  const joints = (noise: string): string[] =>
+    hasPose ? [noise === "" ? `      joints: "joints",` : `      joints: { value: "joints", ${noise} },`] : [];
+  const velocities = (noise: string): string[] =>
+    v1 > v0 ? [`      velocities: { value: "qvel[${v0}:${v1}]",${noise} scale: 0.05 },`] : [];
+  const own = [
+    ...(base.flies
+      ? [`    track_height: { value: tracking(height(BASE), "wanted.z", 0.5), weight: 1 },`]
+      : [`    bounce: { value: "square(linear.z)", weight: -1 },`]),
+    `    sway: { value: "dot(angular.xy, angular.xy)", weight: -0.05 },`,
+    ...(hasPose
+      ? [`    pose: { value: "dot(joints, joints)", weight: ${about(-0.5 / Math.max(1, base.posed.length))} },`]
+      : []),
+    `    torque: { value: torqueCost(), weight: ${about(-0.02 / (motors.length * torque * torque))} },`,
+    `    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },`,
+    ...feet,
+  ];
+  const imports = [
+    "actionRateCost",
+    "angularVelocity",
+    "command",
+    "defineTask",
+    "height",
+    "linearVelocity",
+    "outside",
+    "projectedGravity",
+    "push",
+    ...(servosOf(robot) === "" ? [] : ["servo"]),
+    "startAround",
+    "tilt",
+    "torqueCost",
+    ...(feet.length > 0 ? ["touchdown"] : []),
+    "tracking",
+  ];
+  const does = base.flies ? "flies" : base.rolls ? "drives" : "walks";
+  return `// ${name}: a robot ${does} as it is commanded, pushed and randomised
 import {
-  actionRateCost,
-  angularVelocity,
-  command,
-  defineTask,
-  height,
-  linearVelocity,
-  outside,
-  projectedGravity,
-  push,${servosOf(robot) === "" ? "" : "\n  servo,"}
-  startAround,
-  tilt,
-  torqueCost,
-  touchdown,
-  tracking,
+${imports.map((each) => `  ${each},`).join("\n")}
 } from ${text(library)};
 
 const BASE = ${trunk};
-/** Joints in the pose that episodes start in. */
-const HOME = ${text(numbers(qpos.slice(q0, q1)))};
-
+${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}
 export default defineTask({
   id: ${text(name)},
   model: new URL(${text(path)}, import.meta.url),
@@ -105,7 +156,7 @@ export default defineTask({
         epochs: 5,
         learningRate: 1e-3,
         valueClip: 0.2,
-        initialLogStd: -0.5,
+        initialLogStd: ${base.flies ? -1.5 : -0.5},
         hidden: [128, 128],
         activation: "elu",
       },
@@ -115,17 +166,9 @@ export default defineTask({
   params: { speed: ${speed}, turn: 1 },
 ${actionOf(robot)}
 ${servosOf(robot)}  values: {
-    wanted: command(
-      [
-        ["-0.5 * param.speed", "param.speed"],
-        ["-0.5 * param.speed", "0.5 * param.speed"],
-        ["-param.turn", "param.turn"],
-      ],
-      { every: [3, 6] },
-    ),
+${commandOf(base, floor)}
     linear: linearVelocity(BASE),
-    angular: angularVelocity(BASE),
-    joints: \`qpos[${q0}:${q1}] - \${HOME}\`,
+    angular: angularVelocity(BASE),${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}
   },
 
   // what sensors tell; critics also see what is true
@@ -135,42 +178,38 @@ ${servosOf(robot)}  values: {
       angular: { value: "angular", noise: 0.1, scale: 0.25 },
       gravity: { value: projectedGravity(BASE), noise: 0.02 },
       command: "wanted",
-      joints: { value: "joints", noise: 0.01 },
-      velocities: { value: "qvel[${v0}:${v1}]", noise: 0.5, scale: 0.05 },
-      last_action: "action",
+${[...(base.flies ? [`      height: { value: height(BASE), noise: 0.02 },`] : []), ...joints("noise: 0.01"), ...velocities(" noise: 0.5,"), `      last_action: "action",`].join("\n")}
     },
     critic: {
       linear: "linear",
       angular: { value: "angular", scale: 0.25 },
       gravity: projectedGravity(BASE),
       command: "wanted",
-      joints: "joints",
-      velocities: { value: "qvel[${v0}:${v1}]", scale: 0.05 },
-      last_action: "action",
+${[...joints(""), ...velocities(""), `      last_action: "action",`].join("\n")}
       height: height(BASE),
     },
   },
   reward: {
     track_linear: { value: tracking("linear.xy", "wanted.xy", 0.5), weight: 1.5 },
-    track_turn: { value: tracking("angular.z", "wanted.z", 0.5), weight: 0.75 },
+    track_turn: { value: tracking("angular.z", "wanted.${base.flies ? "w" : "z"}", 0.5), weight: 0.75 },
     alive: { value: "1.0", weight: 0.25 },
-    bounce: { value: "square(linear.z)", weight: -1 },
-    sway: { value: "dot(angular.xy, angular.xy)", weight: -0.05 },
-    pose: { value: "dot(joints, joints)", weight: ${about(-0.5 / Math.max(1, q1 - q0))} },
-    torque: { value: torqueCost(), weight: ${about(-0.02 / (motors.length * torque * torque))} },
-    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },
-${feet.join("\n")}
+${own.join("\n")}
   },
   terminated: {
-    low: outside(height(BASE), ${number(0.5 * base.height)}, Infinity),
-    tipped: outside(tilt(BASE), 0, 1),
+${[...(low === undefined ? [] : [`    low: outside(height(BASE), ${number(low)}, Infinity),`]), `    tipped: outside(tilt(BASE), 0, 1),`].join("\n")}
   },
   randomise: {
-    ground: { field: "geom_friction", element: 0, scale: [0.6, 1.4], shared: true },
-    load: { field: ["body_mass", "body_inertia"], of: BASE, scale: [0.8, 1.2] },
+${[
+  `    ground: { field: "geom_friction", element: 0, scale: [0.6, 1.4], shared: true },`,
+  ...(base.load === undefined
+    ? []
+    : [
+        `    load: { field: ["body_mass", "body_inertia"], of: ${base.load === base.body ? "BASE" : text(named(base.load))}, scale: [0.8, 1.2] },`,
+      ]),
+].join("\n")}
   },
   events: { push: push(${text(base.joint)}, { every: [4, 8], velocity: [0.3, 0.3, 0, 0, 0, 0.2] }) },
-  reset: ${startOf(robot, 0.02, 0.1)},
+  reset: ${startOf(robot, 0.02, 0.1, base.joint)},
 });
 `;
 }

@@ -1,21 +1,11 @@
 // what a task must know of a robot: what floats, what moves it, how it stands, what it stands on and reaches with
 import { CorralError } from "../core/errors.ts";
-import { mjtBias, mjtDyn, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
+import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-
-/** An actuator, and the control that it has in the pose that the robot starts in. */
-export interface Motor {
-  readonly name: string;
-  /** A position actuator of one joint, whose control is an angle or length; or a motor that tasks make one of. */
-  readonly isPosition: boolean;
-  /** Of a motor of a hinge whose torque is bounded: gains of a servo for it (N m/rad, N m s/rad). */
-  readonly servo?: { readonly stiffness: number; readonly damping: number };
-  readonly home: number;
-  /** How far from home its control goes in a task. */
-  readonly reach: number;
-}
+import { bodyOf, hoverOf, isBelow, jointOf, motorsOf, wheelsOf, type Motor } from "./motors.ts";
+import { floorOf, hasGround, lowestOf } from "./stance.ts";
 
 export interface Robot {
   readonly model: Model;
@@ -29,15 +19,27 @@ export interface Robot {
   /** World positions of bodies and sites in the pose it starts in, 3 numbers each. */
   readonly xpos: Float64Array;
   readonly site_xpos: Float64Array;
-  /** Least distance of a contact in that pose (m); undefined if nothing touches. */
-  readonly contact: number | undefined;
+  /** How far what floats is raised from that pose to stand on the floor, or to hover over it (m). */
+  readonly lift: number;
+  /** Height of the floor (m). */
+  readonly floor: number;
 }
 
 /** A body that floats and is moved by actuators. */
 export interface Base {
   readonly body: number;
   readonly joint: string | number;
+  /** Over the floor, and over its lowest limb (m). */
   readonly height: number;
+  readonly legs: number;
+  /** Nothing but thrusters moves it. */
+  readonly flies: boolean;
+  /** Limbs end in wheels. */
+  readonly rolls: boolean;
+  /** The body that is fixed to it, or it itself, whose mass is drawn; undefined where none has one. */
+  readonly load: number | undefined;
+  /** Places in qpos of joints that have a pose: neither wheels nor castors. */
+  readonly posed: readonly number[];
   /** Its first place in qpos and in qvel behind the free joint, and those after its last joint. */
   readonly qpos: readonly [number, number];
   readonly qvel: readonly [number, number];
@@ -58,46 +60,6 @@ function homeKey(model: Model): number {
   return named >= 0 ? named : model.nkey > 0 ? 0 : -1;
 }
 
-function motorsOf(model: Model, qpos: readonly number[]): Motor[] {
-  return Array.from({ length: model.nu }, (_, i): Motor => {
-    const joint = model.actuator_trnid[2 * i];
-    const isJoint = model.actuator_trntype[i] === mjtTrn.JOINT;
-    const isScalar = isJoint && [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[joint] as 2 | 3);
-    const kp = model.actuator_gainprm[10 * i];
-    const isServo =
-      model.actuator_gaintype[i] === mjtGain.FIXED &&
-      model.actuator_biastype[i] === mjtBias.AFFINE &&
-      kp > 0 &&
-      Math.abs(model.actuator_biasprm[10 * i + 1] + kp) < 1e-9 * kp;
-    const isLimited = model.actuator_ctrllimited[i] > 0;
-    const [low, high] = isLimited ? model.actuator_ctrlrange.subarray(2 * i, 2 * i + 2) : [-1, 1];
-    const name = nameOf(model, "actuator", i) || String(i);
-    const servo = isJoint && model.jnt_type[joint] === mjtJoint.HINGE ? servoFor(model, i) : undefined;
-    if (!isScalar || !(isServo || servo))
-      return { name, isPosition: false, home: (low + high) / 2, reach: (high - low) / 2 };
-    const home = qpos[model.jnt_qposadr[joint]];
-    const range = model.jnt_limited[joint] > 0 ? model.jnt_range[2 * joint + 1] - model.jnt_range[2 * joint] : Infinity;
-    return { name, isPosition: true, home, reach: Math.min(0.5, range / 4), ...(servo && { servo }) };
-  });
-}
-
-/** A servo spends a motor's torque on so much of an error (rad); its damping is this part of its stiffness (s). */
-const SERVO_ERROR = 0.67;
-const SERVO_DAMPING = 0.02;
-
-/** Gains of a servo for a named motor without a gear and with bounded torque; undefined of other actuators. */
-function servoFor(model: Model, i: number): Motor["servo"] {
-  const isMotor =
-    model.actuator_gaintype[i] === mjtGain.FIXED &&
-    model.actuator_biastype[i] === mjtBias.NONE &&
-    model.actuator_dyntype[i] === mjtDyn.NONE;
-  const isDirect = model.actuator_gear[6 * i] === 1 && nameOf(model, "actuator", i) !== "";
-  if (!isMotor || !isDirect || model.actuator_ctrllimited[i] === 0) return undefined;
-  const most = model.actuator_ctrlrange[2 * i + 1] * model.actuator_gainprm[10 * i];
-  const stiffness = most / SERVO_ERROR;
-  return stiffness > 0 ? { stiffness, damping: SERVO_DAMPING * stiffness } : undefined;
-}
-
 /**
  * Looks at a model in the pose that it starts in: its keyframe of home or standing, the first one, or the default pose.
  * @throws CorralError no-actuators
@@ -111,35 +73,46 @@ export async function robotOf(model: Model): Promise<Robot> {
   // a keyframe without a name cannot be started from
   const name = key < 0 ? undefined : nameOf(model, "key", key) || undefined;
   const start = name === undefined ? Array.from(model.qpos0) : qpos;
-  const { xpos, site_xpos, contact } = await withMuJoCo(model, (oracle) => {
+  const mass = model.body_mass.reduce((sum, m) => sum + m, 0);
+  const root = drivenBase(model);
+  const base = root === undefined ? undefined : model.jnt_bodyid[root];
+  const isFlyer = base !== undefined && flies(model, base);
+  const { xpos, site_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
     oracle.write("qpos", start);
-    listen(() => oracle.mujoco.mj_forward(oracle.model, oracle.data));
-    const distances = oracle.contacts().map(({ dist }) => dist);
+    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
+    const places = { geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };
     return {
       xpos: oracle.read("xpos"),
       site_xpos: model.nsite > 0 ? oracle.read("site_xpos") : new Float64Array(),
-      contact: distances.length > 0 ? Math.min(...distances) : undefined,
+      floor: floorOf(model, places),
+      lowest: base === undefined ? undefined : lowestOf(model, base, places),
     };
   });
   const heights = Array.from({ length: model.nbody - 1 }, (_, i) => xpos[3 * i + 5]);
+  const gap = floor === undefined || lowest === undefined ? 0 : lowest - floor;
+  const wanted = isFlyer && base !== undefined ? Math.max(0, HOVER - (xpos[3 * base + 2] - (floor ?? 0))) : -gap;
+  // a keyframe's controls, where it says any
+  const said = name === undefined ? [] : Array.from(model.key_ctrl.subarray(key * model.nu, (key + 1) * model.nu));
+  const ctrl = said.some((x) => x !== 0) ? said : isFlyer ? hoverOf(model, mass) : [];
   return {
     model,
     key: name,
     qpos: start,
-    motors: motorsOf(model, start),
-    mass: model.body_mass.reduce((sum, m) => sum + m, 0),
+    motors: motorsOf(model, start, ctrl),
+    mass,
     span: Math.max(...heights) - Math.min(...heights),
     xpos,
     site_xpos,
-    contact,
+    lift: wanted > SUNK || wanted < -HIGH ? wanted : 0,
+    floor: floor ?? 0,
   };
 }
 
-/** Whether a body is a descendant of another. */
-function isBelow({ body_parentid }: Model, body: number, root: number): boolean {
-  for (let b = body; b > 0; b = body_parentid[b]) if (b === root) return true;
-  return false;
-}
+/** m over the floor of what flies. */
+const HOVER = 1;
+/** m that a robot may stand in the floor, and over it, where it starts. */
+const SUNK = 0.002;
+const HIGH = 0.02;
 
 const jointsBelow = (model: Model, root: number): number[] =>
   Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
@@ -150,15 +123,6 @@ function limbEnds(model: Model, root: number): number[] {
   return moving.filter((b) => !moving.some((other) => other !== b && isBelow(model, other, b)));
 }
 
-/** Whether something of the world itself can be stood on. */
-const hasGround = (model: Model): boolean =>
-  Array.from({ length: model.ngeom }, (_, g) => g).some(
-    (g) =>
-      model.geom_bodyid[g] === 0 &&
-      ([mjtGeom.PLANE, mjtGeom.HFIELD, mjtGeom.BOX] as number[]).includes(model.geom_type[g]) &&
-      (model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0),
-  );
-
 /** How much higher than the lowest end of a limb another may be to be a foot too, in parts of the height of the base. */
 const FOOT_HEIGHT = 0.2;
 
@@ -166,20 +130,30 @@ const FOOT_HEIGHT = 0.2;
 export function drivenBase(model: Model): number | undefined {
   const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
   const driven = (j: number): number =>
-    Array.from({ length: model.nu }, (_, i) => i).filter(
-      (i) =>
-        model.actuator_trntype[i] === mjtTrn.JOINT &&
-        isBelow(model, model.jnt_bodyid[model.actuator_trnid[2 * i]], model.jnt_bodyid[j]),
-    ).length;
+    Array.from({ length: model.nu }, (_, i) => i).filter((i) => isBelow(model, bodyOf(model, i), model.jnt_bodyid[j]))
+      .length;
   const best = free.toSorted((a, b) => driven(b) - driven(a))[0];
   return best === undefined || driven(best) === 0 ? undefined : best;
+}
+
+/** Whether a body is moved by thrusters alone: by no joint of its own. */
+const flies = (model: Model, body: number): boolean =>
+  !Array.from({ length: model.nu }, (_, i) => jointOf(model, i)).some(
+    (j) => j >= 0 && isBelow(model, model.jnt_bodyid[j], body),
+  );
+
+/** Of the body and what is fixed to it, the one with most mass. */
+function loadOf(model: Model, body: number): number | undefined {
+  const fixed = Array.from({ length: model.nbody }, (_, b) => b).filter((b) => model.body_weldid[b] === body);
+  const heaviest = fixed.toSorted((a, b) => model.body_mass[b] - model.body_mass[a])[0];
+  return model.body_mass[body] > 0 ? body : model.body_mass[heaviest] > 0 ? heaviest : undefined;
 }
 
 /**
  * The floating body that most actuators move.
  * @throws CorralError no-free-base, no-ground
  */
-export function baseOf({ model, xpos }: Robot): Base {
+export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const best = drivenBase(model);
   if (best === undefined)
     throw refuse(
@@ -193,18 +167,37 @@ export function baseOf({ model, xpos }: Robot): Base {
     );
   const body = model.jnt_bodyid[best];
   const joints = jointsBelow(model, body).filter((j) => j !== best);
-  const [first, last] = [joints[0], joints.at(-1)!];
-  const sizes = (of: "qpos" | "qvel") => (model.jnt_type[last] === mjtJoint.BALL ? (of === "qpos" ? 4 : 3) : 1);
+  const width = (j: number, of: "qpos" | "qvel") => (model.jnt_type[j] === mjtJoint.BALL ? (of === "qpos" ? 4 : 3) : 1);
+  const last = joints.at(-1);
+  const places = (of: "qpos" | "qvel", from: ArrayLike<number>): [number, number] => {
+    const first = from[best] + (of === "qpos" ? 7 : 6);
+    return [first, last === undefined ? first : from[last] + width(last, of)];
+  };
+  const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
+  const wheels = wheelsOf(model);
+  const turns = (j: number): boolean =>
+    wheels.has(j) ||
+    (model.jnt_type[j] === mjtJoint.BALL && !driven.has(j) && jointsBelow(model, model.jnt_bodyid[j]).length === 1);
   const z = (b: number): number => xpos[3 * b + 2];
   const ends = limbEnds(model, body).filter((b) => z(b) < z(body));
-  const lowest = Math.min(...ends.map(z));
+  const lowest = ends.length > 0 ? Math.min(...ends.map(z)) : z(body);
+  const low = ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
+  const rolling = new Set(joints.filter(turns).map((j) => model.jnt_bodyid[j]));
+  const rolls = limbEnds(model, body).some((b) => rolling.has(b) && driven.has(model.body_jntadr[b]));
   return {
     body,
     joint: nameOf(model, "joint", best) || best,
-    height: z(body),
-    qpos: [model.jnt_qposadr[first], model.jnt_qposadr[last] + sizes("qpos")],
-    qvel: [model.jnt_dofadr[first], model.jnt_dofadr[last] + sizes("qvel")],
-    feet: ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest)),
+    height: z(body) + lift - floor,
+    legs: z(body) - lowest,
+    flies: flies(model, body),
+    rolls,
+    load: loadOf(model, body),
+    qpos: places("qpos", model.jnt_qposadr),
+    qvel: places("qvel", model.jnt_dofadr),
+    posed: joints
+      .filter((j) => !turns(j))
+      .flatMap((j) => Array.from({ length: width(j, "qpos") }, (_, k) => model.jnt_qposadr[j] + k)),
+    feet: rolls ? [] : low,
   };
 }
 

@@ -1,9 +1,21 @@
 // a task for a robot that follows a reference motion, and a motion to begin with
+import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { about, actionOf, CONTROL, frameSkipOf, number, numbers, servosOf, text, type Places } from "./robot-tasks.ts";
+import {
+  about,
+  actionOf,
+  CONTROL,
+  entriesOf,
+  frameSkipOf,
+  number,
+  numbers,
+  servosOf,
+  text,
+  type Places,
+} from "./robot-tasks.ts";
 import { baseOf, drivenBase, type Base, type Robot } from "./robot.ts";
 
 /** A motion that a task reads: where its file is, as a URL relative to the task, and how. */
@@ -81,12 +93,6 @@ function servoed({ model, motors }: Robot): number[] | undefined {
   return motors.map((_, i) => model.jnt_qposadr[model.actuator_trnid[2 * i]]);
 }
 
-/** Entries of a vector by expression: a slice where they follow each other. */
-const entriesOf = (of: string, at: readonly number[]): string =>
-  at.every((k, i) => k === at[0] + i)
-    ? `${of}[${at[0]}:${at[0] + at.length}]`
-    : `[${at.map((k) => `${of}[${k}]`).join(", ")}]`;
-
 /** Controls from actions in [-1, 1]: of servos about the motion, which they then follow with no action at all. */
 function trackingAction(robot: Robot): string {
   const places = servoed(robot);
@@ -108,6 +114,8 @@ export function trackTask(
   const { model, motors } = robot;
   const base = drivenBase(model) === undefined ? undefined : baseOf(robot);
   const [q0, q1] = base?.qpos ?? [0, model.nq];
+  if (q0 === q1)
+    throw new CorralError("no-joints", "the robot has no joints whose motion could be followed. Take --kind velocity.");
   const [v0, v1] = base?.qvel ?? [0, model.nv];
   const joints = Math.sqrt(Math.max(1, v1 - v0));
   const isServoed = servoed(robot) !== undefined;

@@ -1,6 +1,7 @@
 // how episodes start, and what happens to worlds in them
 import { add, le, mul, select, sub, type Scalar } from "../../../trace/scalar.ts";
-import { idOf } from "../../../model/model.ts";
+import { mjtJoint } from "../../../model/enums.ts";
+import { idOf, type Model } from "../../../model/model.ts";
 import type { Disturbance, Scene, Start, StartScene } from "../task.ts";
 import { normalNoise, uniformNoise } from "./basics.ts";
 import { dofsOf, isNumber, needs, needsOptions, needsSpan } from "./source.ts";
@@ -14,14 +15,32 @@ export interface StartOptions {
   readonly normal?: boolean;
   /** The keyframe to start from. Default: qpos0. */
   readonly key?: string;
+  /** A joint that floats or slides, by name or id, and how far it starts above that (m, along z of what floats). */
+  readonly raise?: readonly [joint: string | number, by: number];
+}
+
+/** Where in qpos a joint is raised. */
+function raisedPlace(model: Model, raise: unknown): number {
+  const [joint, by] = Array.isArray(raise) ? (raise as unknown[]) : [];
+  const isPair = Array.isArray(raise) && raise.length === 2 && (typeof joint === "string" || Number.isInteger(joint));
+  needs(isPair && isNumber(by), "raise of startAround", raise, "a joint by name or id, and a length in m");
+  const id = typeof joint === "string" ? idOf(model, "joint", joint) : (joint as number);
+  const type = model.jnt_type[id];
+  needs(
+    type === mjtJoint.FREE || type === mjtJoint.SLIDE,
+    "raise of startAround",
+    joint,
+    "a joint that floats or slides",
+  );
+  return model.jnt_qposadr[id] + (type === mjtJoint.FREE ? 2 : 0);
 }
 
 /** A start near qpos0 or a keyframe. */
 export const startAround =
   (options: StartOptions = {}) =>
   (s: StartScene): Start => {
-    const { qpos = 0, qvel = 0, normal = false, key } = options;
-    needsOptions("startAround", options, ["qpos", "qvel", "normal", "key"]);
+    const { qpos = 0, qvel = 0, normal = false, key, raise } = options;
+    needsOptions("startAround", options, ["qpos", "qvel", "normal", "key", "raise"]);
     for (const [name, scale] of Object.entries({ qpos, qvel }))
       needs(isNumber(scale) && scale >= 0, `${name} of startAround`, scale, "a number of at least 0");
     const { model } = s;
@@ -32,8 +51,13 @@ export const startAround =
       if (!normal) return uniformNoise(s, centre, scale);
       return normalNoise(s, centre.length, scale).map((x, i) => add(x, centre[i]));
     };
+    const start: Scalar[] = id < 0 ? s.m.qpos0.run(0, model.nq) : Array.from(row(model.key_qpos, model.nq));
+    if (raise !== undefined) {
+      const at = raisedPlace(model, raise);
+      start[at] = add(start[at], raise[1]);
+    }
     return {
-      qpos: noisy(id < 0 ? s.m.qpos0.run(0, model.nq) : row(model.key_qpos, model.nq), qpos),
+      qpos: noisy(start, qpos),
       qvel: noisy(id < 0 ? new Float64Array(model.nv) : row(model.key_qvel, model.nv), qvel),
     };
   };

@@ -1,0 +1,191 @@
+// what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
+import { mjtBias, mjtDyn, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
+import { nameOf, type Model } from "../model/model.ts";
+
+/** An actuator, and the control that it has in the pose that the robot starts in. */
+export interface Motor {
+  readonly name: string;
+  /** A position actuator of one joint, whose control is an angle or length; or a motor that tasks make one of. */
+  readonly isPosition: boolean;
+  /** Of a motor of a hinge whose torque is bounded: gains of a servo for it (N m/rad, N m s/rad). */
+  readonly servo?: { readonly stiffness: number; readonly damping: number };
+  readonly home: number;
+  /** How far from home its control goes in a task. */
+  readonly reach: number;
+}
+
+/** Whether a body is another, or a descendant of it. */
+export function isBelow({ body_parentid }: Model, body: number, root: number): boolean {
+  for (let b = body; b > 0; b = body_parentid[b]) if (b === root) return true;
+  return false;
+}
+
+/** The joint that an actuator moves by itself; -1 if it moves something else. */
+export const jointOf = (model: Model, i: number): number =>
+  model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT
+    ? model.actuator_trnid[2 * i]
+    : -1;
+
+/** The body that an actuator acts on, of joints, sites and bodies; -1 of others. */
+export function bodyOf(model: Model, i: number): number {
+  const joint = jointOf(model, i);
+  const id = model.actuator_trnid[2 * i];
+  if (joint >= 0) return model.jnt_bodyid[joint];
+  if (model.actuator_trntype[i] === mjtTrn.SITE) return model.site_bodyid[id];
+  return model.actuator_trntype[i] === mjtTrn.BODY ? id : -1;
+}
+
+const isFixed = (model: Model, i: number): boolean => model.actuator_gaintype[i] === mjtGain.FIXED;
+
+/** A servo of velocity: its control is a speed. */
+export const isVelocity = (model: Model, i: number): boolean =>
+  isFixed(model, i) &&
+  model.actuator_biastype[i] === mjtBias.AFFINE &&
+  model.actuator_biasprm[10 * i + 1] === 0 &&
+  model.actuator_biasprm[10 * i + 2] < 0;
+
+const isMotor = (model: Model, i: number): boolean =>
+  isFixed(model, i) && model.actuator_biastype[i] === mjtBias.NONE && model.actuator_dyntype[i] === mjtDyn.NONE;
+
+/** A wheel's middle lies on its axis, but for so much of its size. */
+const OFF_AXIS = 0.2;
+
+/** The middle of a geom in the frame of a body that its own is fixed to. */
+function placeIn(model: Model, geom: number, body: number): number[] {
+  let p = Array.from(model.geom_pos.subarray(3 * geom, 3 * geom + 3));
+  for (let b = model.geom_bodyid[geom]; b !== body; b = model.body_parentid[b]) {
+    const [w, x, y, z] = model.body_quat.subarray(4 * b, 4 * b + 4);
+    // v + 2 w (u × v) + 2 u × (u × v)
+    const cross = ([a0, a1, a2]: number[], [b0, b1, b2]: number[]) => [
+      a1 * b2 - a2 * b1,
+      a2 * b0 - a0 * b2,
+      a0 * b1 - a1 * b0,
+    ];
+    const once = cross([x, y, z], p);
+    const twice = cross([x, y, z], once);
+    p = p.map((v, k) => v + 2 * (w * once[k] + twice[k]) + model.body_pos[3 * b + k]);
+  }
+  return p;
+}
+
+/** Whether what turns with a hinge is round about its axis: all of it that can touch. */
+function isRound(model: Model, joint: number): boolean {
+  const body = model.jnt_bodyid[joint];
+  const round: number[] = [mjtGeom.SPHERE, mjtGeom.CAPSULE, mjtGeom.ELLIPSOID, mjtGeom.CYLINDER, mjtGeom.MESH];
+  const touches = Array.from({ length: model.ngeom }, (_, g) => g).filter(
+    (g) =>
+      model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[body] &&
+      (model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0),
+  );
+  return (
+    touches.length > 0 &&
+    touches.every((g) => {
+      if (!round.includes(model.geom_type[g])) return false;
+      const from = placeIn(model, g, body).map((x, k) => x - model.jnt_pos[3 * joint + k]);
+      const along = from.reduce((sum, x, k) => sum + x * model.jnt_axis[3 * joint + k], 0);
+      const off = Math.sqrt(Math.max(0, from.reduce((sum, x) => sum + x * x, 0) - along * along));
+      return off <= OFF_AXIS * model.geom_rbound[g];
+    })
+  );
+}
+
+/** Hinges that turn without end at the end of a limb, driven by speed or round: their angle is no pose. */
+export function wheelsOf(model: Model): ReadonlySet<number> {
+  const joints = Array.from({ length: model.njnt }, (_, j) => j);
+  const bySpeed = new Set(
+    Array.from({ length: model.nu }, (_, i) => i)
+      .filter((i) => isVelocity(model, i))
+      .map((i) => jointOf(model, i)),
+  );
+  const isLast = (j: number) =>
+    !joints.some((k) => k !== j && isBelow(model, model.jnt_bodyid[k], model.jnt_bodyid[j]));
+  return new Set(
+    joints.filter(
+      (j) =>
+        model.jnt_type[j] === mjtJoint.HINGE &&
+        model.jnt_limited[j] === 0 &&
+        isLast(j) &&
+        (bySpeed.has(j) || isRound(model, j)),
+    ),
+  );
+}
+
+/** A servo spends a motor's torque on so much of an error (rad); its damping is this part of its stiffness (s). */
+const SERVO_ERROR = 0.67;
+const SERVO_DAMPING = 0.02;
+/** What a damper may take of a dof's speed in a physics step: beyond 2 it gains. */
+const DAMPED = 0.5;
+
+/** The force of an actuator on its joint that something bounds; 0 of one that is not bounded both ways. */
+function most(model: Model, i: number): number {
+  const joint = jointOf(model, i);
+  const perControl = Math.abs(model.actuator_gear[6 * i] * model.actuator_gainprm[10 * i]);
+  const bound = (limited: number, range: ArrayLike<number>, at: number, scale: number) =>
+    limited > 0 ? scale * Math.min(-range[2 * at], range[2 * at + 1]) : Infinity;
+  const force = Math.min(
+    bound(model.actuator_ctrllimited[i], model.actuator_ctrlrange, i, perControl),
+    bound(model.actuator_forcelimited[i], model.actuator_forcerange, i, Math.abs(model.actuator_gear[6 * i])),
+    bound(model.jnt_actfrclimited[joint], model.jnt_actfrcrange, joint, 1),
+  );
+  return force < Infinity ? Math.max(0, force) : 0;
+}
+
+/** Gains of a servo for a named motor with bounded torque; undefined of other actuators. */
+function servoFor(model: Model, i: number): Motor["servo"] {
+  if (!isMotor(model, i) || nameOf(model, "actuator", i) === "" || model.actuator_gear[6 * i] === 0) return undefined;
+  const inertia = model.dof_M0[model.jnt_dofadr[jointOf(model, i)]];
+  const steady = (DAMPED * inertia) / (SERVO_DAMPING * model.opt.timestep);
+  const stiffness = Math.min(most(model, i) / SERVO_ERROR, steady);
+  return stiffness > 0 ? { stiffness, damping: SERVO_DAMPING * stiffness } : undefined;
+}
+
+/** Control of actuators that are no servos, in a pose: what a keyframe says, or the middle; and how far it goes both ways. */
+function freeControl(model: Model, i: number, control: number | undefined): { home: number; reach: number } {
+  if (model.actuator_ctrllimited[i] === 0) {
+    // a force that only its joint bounds, or a speed (rad/s, m/s)
+    const force = jointOf(model, i) >= 0 && isMotor(model, i) ? most(model, i) : 0;
+    const perControl = Math.abs(model.actuator_gear[6 * i] * model.actuator_gainprm[10 * i]);
+    return { home: 0, reach: force > 0 ? force / perControl : isVelocity(model, i) ? SPEED : 1 };
+  }
+  const [low, high] = model.actuator_ctrlrange.subarray(2 * i, 2 * i + 2);
+  const room = control === undefined ? 0 : Math.min(control - low, high - control);
+  if (room > 0.1 * (high - low)) return { home: control!, reach: room };
+  return { home: (low + high) / 2, reach: (high - low) / 2 };
+}
+
+/** rad/s or m/s of servos of velocity whose control has no range. */
+const SPEED = 10;
+
+/** Controls that hold a body up which thrusters carry, where no keyframe says them: each the same part of its range. */
+export function hoverOf(model: Model, mass: number): (number | undefined)[] {
+  const thrust = Array.from({ length: model.nu }, (_, i) =>
+    bodyOf(model, i) >= 0 && jointOf(model, i) < 0
+      ? model.actuator_gear[6 * i + 2] * model.actuator_gainprm[10 * i]
+      : 0,
+  );
+  const up = thrust.reduce((sum, f) => sum + Math.max(0, f), 0);
+  return thrust.map((f) => (f > 0 ? (mass * 9.81) / up : undefined));
+}
+
+/** What moves a robot in a pose. `ctrl`: controls that hold it there, where they are known. */
+export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (number | undefined)[] = []): Motor[] {
+  const wheels = wheelsOf(model);
+  return Array.from({ length: model.nu }, (_, i): Motor => {
+    const joint = jointOf(model, i);
+    const isScalar = joint >= 0 && [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[joint] as 2 | 3);
+    const kp = model.actuator_gainprm[10 * i];
+    const isServo =
+      isFixed(model, i) &&
+      model.actuator_biastype[i] === mjtBias.AFFINE &&
+      kp > 0 &&
+      Math.abs(model.actuator_biasprm[10 * i + 1] + kp) < 1e-9 * kp;
+    const name = nameOf(model, "actuator", i) || String(i);
+    const turns = joint >= 0 && model.jnt_type[joint] === mjtJoint.HINGE && !wheels.has(joint);
+    const servo = turns ? servoFor(model, i) : undefined;
+    if (!isScalar || wheels.has(joint) || !(isServo || servo))
+      return { name, isPosition: false, ...freeControl(model, i, ctrl[i]) };
+    const home = qpos[model.jnt_qposadr[joint]];
+    const range = model.jnt_limited[joint] > 0 ? model.jnt_range[2 * joint + 1] - model.jnt_range[2 * joint] : Infinity;
+    return { name, isPosition: true, home, reach: Math.min(0.5, range / 4), ...(servo && { servo }) };
+  });
+}

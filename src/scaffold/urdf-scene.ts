@@ -1,0 +1,86 @@
+// a scene for a URDF, which knows neither actuators nor a floor: an MJCF that attaches it and adds both
+import { CorralError } from "../core/errors.ts";
+import { mjtJoint } from "../model/enums.ts";
+import { nameOf, type Model } from "../model/model.ts";
+import { isBelow, wheelsOf } from "./motors.ts";
+
+export interface SceneOptions {
+  /** Path of the URDF from the scene's file. */
+  readonly file: string;
+  /** It stands free, its frame at this height (m); undefined: it is fixed to the world. */
+  readonly height: number | undefined;
+}
+
+/** A servo spends its force on so much of an error (rad, m); its damping is this part of its stiffness (s). */
+const SERVO_ERROR = 0.67;
+const SERVO_DAMPING = 0.05;
+/** rad/s that wheels are asked for at most, and the error that takes all of their torque. */
+const WHEEL_SPEED = 20;
+const WHEEL_ERROR = 5;
+/** s, of the scene. */
+const TIMESTEP = 0.002;
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+const short = (x: number): string => String(Number(x.toPrecision(4)));
+
+/** What a joint may be moved with (N m, N): what the URDF says, or what carries a part of what hangs on it. */
+function forceOf(model: Model, joint: number): number {
+  const said = model.jnt_actfrclimited[joint] > 0 ? model.jnt_actfrcrange[2 * joint + 1] : 0;
+  if (said > 0) return said;
+  const mass = (bodies: (b: number) => boolean) => model.body_mass.reduce((sum, m, b) => sum + (bodies(b) ? m : 0), 0);
+  const hangs = mass((b) => isBelow(model, b, model.jnt_bodyid[joint]));
+  return 9.81 * 0.3 * Math.max(hangs, 0.2 * mass(() => true));
+}
+
+function actuatorOf(model: Model, joint: number, isWheel: boolean): string {
+  const name = escaped(nameOf(model, "joint", joint));
+  const force = forceOf(model, joint);
+  const bound = `forcerange="${short(-force)} ${short(force)}"`;
+  if (isWheel)
+    return `<velocity name="${name}" joint="${name}" kv="${short(force / WHEEL_ERROR)}" ctrlrange="-${WHEEL_SPEED} ${WHEEL_SPEED}" ${bound}/>`;
+  // stiffer than this a free link would swing faster than steps can follow
+  const inertia = model.dof_M0[model.jnt_dofadr[joint]];
+  const kp = Math.min(force / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
+  return `<position name="${name}" joint="${name}" kp="${short(kp)}" kv="${short(SERVO_DAMPING * kp)}" ${bound}/>`;
+}
+
+/**
+ * The scene: a floor, the robot of a URDF, a servo of position for each of its joints and one of velocity for its wheels.
+ * @throws CorralError no-actuators where no joint could have one
+ */
+export function urdfScene(name: string, model: Model, { file, height }: SceneOptions): string {
+  const wheels = wheelsOf(model);
+  const scalar = Array.from({ length: model.njnt }, (_, j) => j).filter(
+    (j) => [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[j] as 2 | 3) && nameOf(model, "joint", j) !== "",
+  );
+  if (scalar.length === 0)
+    throw new CorralError(
+      "no-actuators",
+      "the URDF has no joint that could be driven, and says of nothing else what moves it. Write an MJCF with <actuator>, thrusters as <motor site>.",
+    );
+  const attached = `<attach model="robot" prefix=""/>`;
+  const robot =
+    height === undefined
+      ? `<frame>${attached}</frame>`
+      : `<body name="${escaped(name)}" pos="0 0 ${short(height)}">
+      <freejoint name="root"/>
+      ${attached}
+    </body>`;
+  return `<!-- ${escaped(name)}: a floor for the robot of a URDF, and actuators, which a URDF has none of: change their gains -->
+<mujoco model="${escaped(name)}">
+  <option timestep="${TIMESTEP}" integrator="implicitfast"/>
+  <asset>
+    <model name="robot" file="${escaped(file)}"/>
+  </asset>
+  <worldbody>
+    <light pos="0 0 3" dir="0 0 -1" directional="true"/>
+    <geom name="floor" type="plane" size="0 0 0.05"/>
+    ${robot}
+  </worldbody>
+  <actuator>
+${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j))}`).join("\n")}
+  </actuator>
+</mujoco>
+`;
+}

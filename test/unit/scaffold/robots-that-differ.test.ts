@@ -1,0 +1,218 @@
+// tasks for robots that are no quadruped on a named floor: on wheels, in the air, of a URDF, with motors that joints bound
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeVec, type Task } from "../../../src/env/index.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
+import { wheelsOf } from "../../../src/scaffold/motors.ts";
+import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
+import { openCli } from "../../support/cli-process.ts";
+import { worldsOnWasm } from "../../support/on-wasm.ts";
+
+worldsOnWasm();
+
+let folder: string;
+let cli: ReturnType<typeof openCli>;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-any-robot-"));
+  cli = openCli(folder);
+});
+afterAll(() => {
+  cli.close();
+  rmSync(folder, { recursive: true });
+});
+
+const library = new URL("../../../src/index.ts", import.meta.url).href;
+
+/** Steps a task without action; how many episodes ended, and the text of the task. */
+async function still(name: string, xml: string, steps: number): Promise<{ text: string; ended: number; last: number }> {
+  const path = join(folder, `${name}.xml`);
+  writeFileSync(path, xml);
+  const text = velocityTask(name, await robotOf(await loadModel(path)), { library, model: pathToFileURL(path).href });
+  const file = join(folder, `${name}.mts`);
+  writeFileSync(file, text);
+  const { default: task } = (await import(file)) as { default: Task };
+  await using env = await makeVec(task, { numEnvs: 4, seed: 1, device: "wasm", recorder: false });
+  await env.reset();
+  const none = new Float32Array(env.actionSpace.sample(1, { draw: 0 }).length);
+  let [ended, last] = [0, 0];
+  for (let t = 0; t < steps; t++) {
+    const { terminated, rewards, observations } = await env.step(none);
+    ended += terminated.reduce((sum, x) => sum + x, 0);
+    last = rewards[0];
+    expect(observations.every(Number.isFinite)).toBe(true);
+  }
+  return { text, ended, last };
+}
+
+const floor = `<geom name="floor" type="plane" size="0 0 1"/>`;
+const wheel = (name: string, y: number) => `<body name="${name}" pos="0 ${y} .1" euler="90 0 0">
+  <joint name="${name}" axis="0 0 1"/><geom type="cylinder" size=".1 .02" mass=".5"/></body>`;
+// its frame lies on the floor and weighs nothing; the floor is of a body of its own
+const cart = (actuators: string) => `<mujoco><worldbody><body name="ground">${floor}</body>
+  <body name="base_footprint"><freejoint/>
+    <body name="base_link" pos="0 0 .15"><geom type="box" size=".2 .1 .05" mass="5"/></body>
+    ${wheel("left", 0.15)}${wheel("right", -0.15)}
+    <body name="castor" pos="-.15 0 .05"><joint type="ball"/><geom size=".05" mass=".1"/></body>
+  </body></worldbody><actuator>${actuators}</actuator></mujoco>`;
+
+test.each([
+  ["speeds", `<velocity joint="left" kv="1" ctrlrange="-9 9"/><velocity joint="right" kv="1" ctrlrange="-9 9"/>`, 9],
+  ["torques", `<motor name="l" joint="left" ctrlrange="-2 2"/><motor name="r" joint="right" ctrlrange="-2 2"/>`, 2],
+])("wheels that are driven by %s are asked for them, and their angles are no pose", async (name, actuators, most) => {
+  const { text, ended } = await still(`cart-${name}`, cart(actuators), 60);
+  expect(text).toContain(`scale: [${most}, ${most}],\n    offset: [0, 0],`);
+  expect(text).toContain("a robot drives as it is commanded");
+  expect(text).not.toMatch(/servo|touchdown|HOME|pose:|low:/);
+  expect(text).toContain('of: "base_link", scale');
+  expect(ended).toBe(0);
+});
+
+test("a leg that turns without end is no wheel: its foot lies beside the hinge", async () => {
+  const leg = (foot: string) => `<mujoco><worldbody>${floor}<body pos="0 0 1"><freejoint/><geom size=".1"/>
+    <body name="shank"><joint name="knee" axis="0 1 0"/><inertial pos="0 0 -.2" mass="1" diaginertia=".1 .1 .1"/>${foot}</body></body></worldbody></mujoco>`;
+  const own = await loadModel(leg('<geom size=".05" pos="0 0 -.4"/>'));
+  const fixed = await loadModel(
+    leg('<body name="foot" pos="0 .3 0"><body pos="0 0 -.4"><geom size=".05"/></body></body>'),
+  );
+  const round = await loadModel(leg('<body name="rim" pos="0 .3 0"><geom size=".4"/></body>'));
+  expect([own, fixed, round].map((model) => [...wheelsOf(model)])).toEqual([[], [], [1]]);
+});
+
+const drone = (rest: string) => {
+  const at = [-0.1, 0.1].flatMap((x) => [-0.1, 0.1].map((y) => [x, y]));
+  const sites = at.map(([x, y], i) => `<site name="t${i}" pos="${x} ${y} 0"/>`).join("");
+  const motors = at.map((_, i) => `<motor site="t${i}" ctrlrange="0 10" gear="0 0 1 0 0 ${i % 3 ? 0.02 : -0.02}"/>`);
+  return `<mujoco><option timestep="0.01"/><worldbody>${floor}<body name="x" pos="0 0 .1"><freejoint/>
+    <geom type="box" size=".1 .1 .02" mass="1"/>${sites}</body></worldbody><actuator>${motors.join("")}</actuator>${rest}</mujoco>`;
+};
+
+test("what thrusters carry flies at the height that it is commanded, about the controls that hold it up", async () => {
+  const key = `<keyframe><key name="hover" qpos="0 0 .3 1 0 0 0" ctrl="2.45 2.45 2.45 2.45"/></keyframe>`;
+  for (const [name, rest, home] of [
+    ["keyed", key, "2.45"],
+    ["keyless", "", "2.453"],
+  ]) {
+    const { text, ended } = await still(`drone-${name}`, drone(rest), 40);
+    expect(text).toContain(`scale: [${[home, home, home, home].join(", ")}],`);
+    expect(text).toContain(`raise: [0, ${name === "keyed" ? 0.7 : 0.9}]`);
+    expect(text).toContain('track_height: { value: tracking(height(BASE), "wanted.z", 0.5), weight: 1 }');
+    expect(text).not.toMatch(/joints|qvel\[/);
+    expect(ended).toBe(0);
+  }
+});
+
+const legged = (z: number, motor: string, joint = "") => `<mujoco><worldbody>${floor}
+  <body name="trunk" pos="0 0 ${z}"><freejoint name="root"/><geom type="box" size=".2 .15 .05" mass="5"/>
+    ${[-0.15, 0.15]
+      .flatMap((x) => [-0.15, 0.15].map((y) => [x, y]))
+      .map(
+        ([x, y], i) => `<body pos="${x} ${y} 0"><joint name="j${i}" axis="0 1 0" range="-60 60" ${joint}/>
+      <geom type="capsule" size=".03" fromto="0 0 0 0 0 -.27" mass=".5"/></body>`,
+      )
+      .join("")}
+  </body></worldbody><actuator>${[0, 1, 2, 3].map((i) => `<motor name="m${i}" joint="j${i}" ${motor}/>`).join("")}</actuator></mujoco>`;
+
+test("a robot that lies in the floor, or hangs over it, starts on it", async () => {
+  for (const z of [0.2, 0.3, 0.8]) {
+    const { text, ended } = await still(`legs-${10 * z}`, legged(z, 'ctrlrange="-20 20"'), 40);
+    const [, by] = /raise: \["root", (.*)\]/.exec(text) ?? [];
+    expect(Number(by ?? 0)).toBeCloseTo(0.3 - z, 6);
+    expect(text).toContain("low: outside(height(BASE), 0.15, Infinity)");
+    expect(ended).toBe(0);
+  }
+});
+
+test("motors without a range become servos where their joints bound the torque, with a gear too", async () => {
+  for (const [motor, joint] of [
+    ["", 'actuatorfrcrange="-20 20"'],
+    ['gear="10" ctrlrange="-2 2"', ""],
+    ['forcelimited="true" forcerange="-20 20"', ""],
+  ]) {
+    const { motors } = await robotOf(await loadModel(legged(0.3, motor, joint)));
+    expect(motors.map(({ isPosition }) => isPosition)).toEqual([true, true, true, true]);
+    expect(motors[0].servo!.stiffness).toBeCloseTo(20 / 0.67, 6);
+  }
+  // the gains are such that a leg in the air does not swing up
+  const strong = await robotOf(await loadModel(legged(0.3, 'ctrlrange="-2000 2000"')));
+  const { model, motors } = strong;
+  const damped = (motors[0].servo!.damping * model.opt.timestep) / model.dof_M0[6];
+  expect(damped).toBeLessThanOrEqual(0.5001);
+});
+
+test("an arm beside something that floats is an arm", async () => {
+  const xml = `<mujoco><worldbody>${floor}<body pos="1 0 .1"><freejoint name="cube"/><geom size=".05"/></body>
+    <body pos="0 0 .5"><joint name="j" axis="0 1 0" range="-60 60"/><geom type="capsule" size=".03" fromto="0 0 0 .3 0 0"/><site name="tip" pos=".3 0 0"/></body>
+    </worldbody><actuator><position joint="j" kp="50"/></actuator></mujoco>`;
+  writeFileSync(join(folder, "arm.xml"), xml);
+  const { code, stdout } = await cli.run("new-task", "arm", "--robot", "arm.xml");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("Starts from the default pose")]);
+  expect(readFileSync(join(folder, "arm.mts"), "utf8")).toContain("the end of a robot goes where it is commanded");
+});
+
+const urdf = `<robot name="cart"><link name="base"><inertial><mass value="4"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><box size=".4 .2 .1"/></geometry></collision></link>
+  ${["a", "b"]
+    .map(
+      (
+        n,
+        i,
+      ) => `<link name="${n}"><inertial><mass value=".5"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius=".1"/></geometry></collision></link>
+  <joint name="${n}" type="${i ? "continuous" : "revolute"}"><parent link="base"/><child link="${n}"/><origin xyz="${i ? -0.2 : 0.2} 0 -.1"/><axis xyz="0 1 0"/>
+    <limit effort="8" velocity="5"${i ? "" : ' lower="-1" upper="1"'}/></joint>`,
+    )
+    .join("")}</robot>`;
+
+test("a URDF gets a scene with a floor and actuators, in which it stands, and a task for it", async () => {
+  writeFileSync(join(folder, "cart.urdf"), urdf);
+  const asked = await cli.run("new-task", "drive", "--robot", "cart.urdf");
+  expect([asked.code, asked.stderr]).toEqual([
+    2,
+    expect.stringContaining("does not say whether it floats: pass --kind"),
+  ]);
+  const { code, stdout } = await cli.run("new-task", "drive", "--robot", "cart.urdf", "--kind", "velocity");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("drive.xml: a floor, and actuators")]);
+  const robot = await robotOf(await loadModel(join(folder, "drive.xml")));
+  expect(robot.motors.map(({ name, isPosition }) => [name, isPosition])).toEqual([
+    ["a", true],
+    ["b", false],
+  ]);
+  // spheres of 0.1 m, 0.1 m below the base
+  expect(baseOf(robot).height).toBeCloseTo(0.2, 5);
+  expect(robot.lift).toBe(0);
+  const checked = await cli.run("check-env", "./drive.mts", "--steps", "20");
+  expect(checked.code).toBe(0);
+  // a scene is not overwritten, and none is left of a robot that does not fit
+  const again = await cli.run("new-task", "drive2", "--robot", "none.urdf", "--kind", "velocity");
+  expect(again.stderr).toContain("[missing-file]");
+  expect(existsSync(join(folder, "drive2.xml"))).toBe(false);
+});
+
+test("what is raised is a joint that floats or slides, by a length", async () => {
+  const { startAround } = await import("../../../src/index.ts");
+  const path = join(folder, "raise.xml");
+  writeFileSync(path, legged(0.3, 'ctrlrange="-20 20"'));
+  const made = (raise: unknown) =>
+    makeVec(
+      {
+        id: "r",
+        model: path,
+        frameSkip: 1,
+        maxEpisodeSteps: 9,
+        observe: { q: "qpos" },
+        reward: { one: "1.0" },
+        reset: startAround({ raise } as never),
+      } as never,
+      { numEnvs: 1, device: "cpu" } as never,
+    );
+  await using env = await made(["root", 0.25]);
+  const { observations } = await env.reset();
+  expect(observations[2]).toBeCloseTo(0.55, 6);
+  for (const raise of ["root", ["root"], ["root", NaN], ["j0", 0.1], [99, 0.1], [-1, 0.1]])
+    await expect(made(raise)).rejects.toMatchObject({ code: "bad-term" });
+  await expect(made(["rot", 0.1])).rejects.toMatchObject({ code: "unknown-name" });
+});
