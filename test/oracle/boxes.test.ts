@@ -1,16 +1,20 @@
 // boxes about geoms: what they say is apart is so for MuJoCo, and they spare most pairs that bounding spheres do not
 import { expect, test } from "vitest";
 import { boxTest } from "../../src/physics/collision/bounding-boxes.ts";
+import { overlap, worldBoxes } from "../../src/physics/collision/world-boxes.ts";
 import { getMuJoCo } from "../../src/model/mujoco.ts";
 import { loadModel } from "../../src/index.ts";
 import { modelView } from "../../src/physics/view.ts";
-import { select } from "../../src/trace/scalar.ts";
+import { array } from "../../src/trace/control.ts";
+import { add, mul, not, or, select, type Bool, type Int } from "../../src/trace/scalar.ts";
 import type { Mat3, Vec3 } from "../../src/trace/vector.ts";
-import { geomPairs } from "../../src/model/pairs.ts";
+import { geomPairs, type GeomPair } from "../../src/model/pairs.ts";
+import { mjtGeom } from "../../src/model/enums.ts";
 import { createRandom } from "../support/mjcf-random.ts";
 import { program, runJs } from "../support/trace-runner.ts";
 
 const POSES = 300;
+const { PLANE } = mjtGeom;
 
 const MODEL = `<mujoco><default><geom margin="0.01"/></default><asset><mesh name="wedge" vertex="0 0 0  .5 0 0  0 .1 0  0 0 .2  .5 .1 .05"/></asset><worldbody>
   <geom type="plane" size="1 1 1" pos="0.1 0 -.1" euler="20 10 0"/>
@@ -31,17 +35,28 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
   const mj = mujoco.MjModel.from_xml_string(MODEL);
   const data = new mujoco.MjData(mj);
   const pairs = geomPairs(model);
-  const traced = program(12 * model.ngeom, pairs.length, (x) => {
-    const slice = (from: number, count: number) => x.slice(from, from + count) as unknown;
-    const isApart = boxTest(
-      modelView(model),
-      {
-        pos: (g) => slice(12 * (g as number), 3) as Vec3,
-        mat: (g) => slice(12 * (g as number) + 3, 9) as Mat3,
-      },
-      pairs,
-    );
-    return pairs.map((p) => select(isApart(p.geom1, p.geom2, p.margin + p.gap), 1, 0));
+  const traced = program(12 * model.ngeom, 2 * pairs.length, (x) => {
+    // read at runtime indices too
+    const all = array("frames", x.length);
+    x.forEach((value, i) => all.set(i, value));
+    const slice = (from: Int, count: number) =>
+      Array.from({ length: count }, (_, k) => all.get(add(from, k))) as unknown;
+    const frames = {
+      pos: (g: Int) => slice(mul(g, 12), 3) as Vec3,
+      mat: (g: Int) => slice(add(mul(g, 12), 3), 9) as Mat3,
+    };
+    const view = modelView(model);
+    const isApart = boxTest(view, frames, pairs);
+    const { of, around } = worldBoxes(view, frames, pairs)!;
+    const solid = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].filter((g) => model.geom_type[g] !== PLANE);
+    const isOutside = (p: GeomPair): Bool =>
+      model.geom_type[p.geom1] === PLANE
+        ? false
+        : or(not(overlap(of(p.geom1), of(p.geom2))), not(overlap(of(p.geom1), around(solid))));
+    return [
+      ...pairs.map((p) => select(isApart(p.geom1, p.geom2, p.margin + p.gap), 1, 0)),
+      ...pairs.map((p) => select(isOutside(p), 1, 0)),
+    ];
   });
   const r = createRandom(5);
   const rows: number[][] = [];
@@ -71,10 +86,13 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
   data.delete();
   mj.delete();
   const verdicts = runJs(traced, "f32", rows);
-  let [near, kept] = [0, 0];
+  let [near, kept, overlapping] = [0, 0, 0];
   verdicts.forEach((row, k) =>
-    row.forEach((apart, p) => {
+    row.slice(0, pairs.length).forEach((apart, p) => {
       const isTouching = touching[k][p];
+      const isOutside = row[pairs.length + p] === 1;
+      expect(isOutside && isTouching, JSON.stringify(pairs[p])).toBe(false);
+      if (!isOutside) overlapping++;
       expect(apart === 1 && isTouching, JSON.stringify(pairs[p])).toBe(false);
       if (apart === 0) kept++;
       if (isTouching) near++;
@@ -82,4 +100,19 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
   );
   expect(near).toBeGreaterThan(POSES);
   expect(near / kept).toBeGreaterThan(0.5);
+  expect(overlapping).toBeLessThan(0.6 * POSES * pairs.length);
+});
+
+test("boxes with a margin have no boxes along the world's axes", async () => {
+  const pair = (margin: number) =>
+    loadModel(`<mujoco><worldbody><geom type="box" size=".1 .1 .1"/><body><freejoint/>
+      <geom type="box" size=".1 .1 .1" margin="${margin}"/></body></worldbody></mujoco>`);
+  const hasBoxes: boolean[] = [];
+  for (const model of [await pair(0), await pair(0.01)])
+    program(12, 1, () => {
+      const frames = { pos: () => [0, 0, 0] as Vec3, mat: () => [1, 0, 0, 0, 1, 0, 0, 0, 1] as Mat3 };
+      hasBoxes.push(worldBoxes(modelView(model), frames, geomPairs(model)) !== undefined);
+      return [0];
+    });
+  expect(hasBoxes).toEqual([true, false]);
 });

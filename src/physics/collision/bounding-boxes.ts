@@ -4,11 +4,11 @@ import { table } from "../../trace/control.ts";
 import { abs, add, and, eq, gt, mul, or, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add3, column, dot3, mulMatVec, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import type { GeomFrames } from "./broad-phase.ts";
+import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
 /** A distance along an axis must be larger by this share of the bounding radii, which rounding cannot reach. */
-const ROUNDING = 1e-6;
+export const ROUNDING = 1e-6;
 /** Half size of what has no box: nothing is apart from it. */
 const UNBOUNDED = 1e9;
 
@@ -18,12 +18,8 @@ const BOXED: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER
 /** Says of two geoms, the lower mjtGeom first, at indices known while tracing or only at run time. */
 export type BoxTest = (geom1: Int, geom2: Int, reach: Scalar) => Bool;
 
-/**
- * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the
- * boxes (geom_aabb), or along the normal of a plane. Never where worlds have sizes of their own.
- */
-export function boxTest(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[]): BoxTest {
-  if (m.geom_size.isOwn) return () => false;
+/** Centres and half sizes of the boxes of geoms in their frames (geom_aabb), at indices known only at run time. */
+export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => Vec3> {
   const { geom_type, geom_aabb } = m.model;
   const of = (offset: number, otherwise: number) => {
     const values = Array.from({ length: 3 * m.ngeom }, (_, i) => {
@@ -39,7 +35,17 @@ export function boxTest(m: ModelView, frames: GeomFrames, pairs: readonly GeomPa
     );
     return (g: Int) => components.map((read) => read(g)) as unknown as Vec3;
   };
-  const [centre, half] = [of(0, 0), of(3, UNBOUNDED)];
+  return { centre: of(0, 0), half: of(3, UNBOUNDED) };
+}
+
+/**
+ * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the
+ * boxes (geom_aabb), or along the normal of a plane. Never where worlds have sizes of their own.
+ */
+export function boxTest(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[]): BoxTest {
+  if (m.geom_size.isOwn) return () => false;
+  const { geom_type } = m.model;
+  const { centre, half } = boxesOf(m);
   const hasPlanes = pairs.some((p) => geom_type[p.geom1] === PLANE);
 
   return (geom1, geom2, reach) => {

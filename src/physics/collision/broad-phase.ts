@@ -21,16 +21,19 @@ import {
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
-import type { Mat3, Vec3 } from "../../trace/vector.ts";
+import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
+import { overlap, worldBoxes } from "./world-boxes.ts";
 
 /** Bits of a word. */
 const WORD = 32;
+/** Geoms that are tested against a box about all of them first. */
+const GROUP = 16;
 
-/** Frames of geoms, at indices known when the kernel is traced or only at run time. */
-export interface GeomFrames {
-  pos(geom: Int): Vec3;
-  mat(geom: Int): Mat3;
+/** What is asked of one geom and another, or of a group of others before them. */
+interface NearRow {
+  readonly any?: (group: number) => Bool;
+  readonly isNear: (geom: number) => Bool;
 }
 
 /** Pairs by their first geom in `rows`, and the other in `columns`; index -1 if two do not make a pair. */
@@ -94,8 +97,9 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
 
 /**
  * Runs `body` with the index of each pair whose bounding spheres, or a sphere and a plane, come within reach, in the
- * order of the pairs, unless `isApart` says otherwise. A runtime loop takes one geom after the other and tests all others in line: values at constant
- * indices cost a fiftieth of those at runtime indices. Reads geom_xpos, geom_xmat.
+ * order of the pairs, unless `isApart` says otherwise. Where there is room, boxes along the world's axes stand for the
+ * spheres. A runtime loop takes one geom after the other and tests all others in line: values at constant indices cost
+ * a fiftieth of those at runtime indices. Reads geom_xpos, geom_xmat.
  */
 export function eachNearPair(
   m: ModelView,
@@ -110,7 +114,10 @@ export function eachNearPair(
   const found = array("near", count, "u32");
   each(count, (w) => found.set(w, 0));
 
-  for (const { planes, grid } of gridsOf(m, pairs)) {
+  const grids = gridsOf(m, pairs);
+  const boxes = m.form.hasRoom ? worldBoxes(m, frames, pairs) : undefined;
+
+  for (const { planes, grid } of grids) {
     const { rows, columns, index } = grid;
     const words = Math.ceil(columns.length / WORD);
     const bounds = (g: Int): Bounds => ({
@@ -118,6 +125,16 @@ export function eachNearPair(
       mat: planes ? frames.mat(g) : [1, 0, 0, 0, 1, 0, 0, 0, 1],
       rbound: m.geom_rbound.at(g),
     });
+    const groups = boxes && !planes ? inGroups(columns).map((of) => boxes.around(of)) : [];
+    const nearRow = (first: Int): NearRow => {
+      if (boxes && !planes) {
+        const box = boxes.of(first);
+        return { any: (k) => overlap(box, groups[k]), isNear: (g) => overlap(box, boxes.of(g)) };
+      }
+      const row = bounds(first);
+      const sphere = planes ? { ...row, rbound: 0 } : row;
+      return { isNear: (g) => near(sphere, bounds(g), look) };
+    };
     const geom = table("near_geom", rows, "i32");
     const pairAt = halves("near_pair", index);
     const masks = Array.from({ length: rows.length * words }, (_, i) =>
@@ -128,16 +145,12 @@ export function eachNearPair(
     loop(
       rows.length,
       (r) => {
-        const row = bounds(geom(r));
-        const first = planes ? { ...row, rbound: 0 } : row;
+        const row = nearRow(geom(r));
         for (let w = 0; w < words; w++) {
           const at = add(mul(r, words), w);
           const known = mask(at);
           when(ne(known, 0), () => {
-            let bits: Int = 0;
-            columns.slice(WORD * w, WORD * (w + 1)).forEach((g, bit) => {
-              bits = bor(bits, select(near(first, bounds(g), look), (1 << bit) >>> 0, 0, "u32"));
-            });
+            const bits = nearBits(columns, w, row);
             mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
           });
         }
@@ -148,6 +161,23 @@ export function eachNearPair(
 
   eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
   eachOf(found, pairs.length, "near", body);
+}
+
+const inGroups = (columns: readonly number[]): number[][] =>
+  Array.from({ length: Math.ceil(columns.length / GROUP) }, (_, k) => columns.slice(GROUP * k, GROUP * (k + 1)));
+
+/** Which geoms of a word of columns come near the one of a row: bits, the lowest for the first. */
+function nearBits(columns: readonly number[], word: number, { any, isNear }: NearRow): Int {
+  const here = columns.slice(WORD * word, WORD * (word + 1));
+  const of = (from: number, to: number): Int =>
+    here
+      .slice(from, to)
+      .reduce<Int>((bits, g, i) => bor(bits, select(isNear(g), (1 << (from + i)) >>> 0, 0, "u32")), 0);
+  if (!any || columns.length <= GROUP) return of(0, WORD);
+  const found = variable("near_bits", 0, "u32");
+  for (let from = 0; from < here.length; from += GROUP)
+    when(any((WORD * word + from) / GROUP), () => found.set(bor(found.get(), of(from, from + GROUP))));
+  return found.get();
 }
 
 /** Clears a bit that is set. */

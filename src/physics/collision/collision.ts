@@ -1,13 +1,13 @@
 // which pairs of geoms make contacts: those that come near are handed to their colliders (mj_collision)
 import { array, table, when } from "../../trace/control.ts";
-import { add, bor, eq, isNode, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
+import { add, bor, eq, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near } from "./colliders/index.ts";
 import { boxTest } from "./bounding-boxes.ts";
-import { clear, eachNearPair, eachOf, halves, type GeomFrames } from "./broad-phase.ts";
+import { clear, eachNearPair, eachOf, halves } from "./broad-phase.ts";
 import { contactPool } from "./contact-pool.ts";
 import { firstSlots, fixedSlots } from "./fixed-slots.ts";
-import { indexed } from "../smooth/sparsity.ts";
+import { framesOf } from "./geom-frames.ts";
 import type { ContactSlots, PairAt } from "./contact-slots.ts";
 import { pairColliders, pairKind, type PairColliders, type PairKind } from "./pair-colliders.ts";
 import type { WorldData, ModelView } from "../view.ts";
@@ -135,17 +135,6 @@ function nearPair(m: ModelView, d: WorldData, p: GeomPair): Bool {
     { pos: d.geom_xpos.vec3(p.geom2), mat: d.geom_xmat.mat3(p.geom2), rbound: m.geom_rbound.at(p.geom2) },
     p.margin + p.gap,
   );
-}
-
-/** Frames of geoms; those in registers are copied to where a runtime index can read them, before it does. */
-export function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): void } {
-  const from = { pos: d.geom_xpos, mat: d.geom_xmat };
-  let readable = from;
-  const copy = () => {
-    if (readable === from) readable = { pos: indexed(from.pos), mat: indexed(from.mat) };
-  };
-  const of = (g: Int) => (isNode(g) ? readable : from);
-  return { pos: (g) => of(g).pos.vec3(g), mat: (g) => of(g).mat.mat3(g), copy };
 }
 
 /** Tests the pairs of one collider that come near in a runtime loop: the reach of each is tested in line first. */

@@ -22,7 +22,8 @@ import { CLIMB_ABOVE } from "./convex/types.ts";
 import { Elevations } from "../elevations.ts";
 import { Prisms } from "./hfield.ts";
 import { prismContacts } from "./prism-contacts.ts";
-import { halves, type GeomFrames } from "./broad-phase.ts";
+import { halves } from "./broad-phase.ts";
+import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
 /** What finds the contacts of a pair. */

@@ -6,7 +6,7 @@ import { mjtGeom, mjtSensor } from "../../model/enums.ts";
 import { distancePairs, isMeasured } from "../../model/pairs.ts";
 import { colliderName, colliders } from "../collision/colliders/index.ts";
 import { planeMesh } from "../collision/colliders/plane-mesh.ts";
-import { framesOf } from "../collision/collision.ts";
+import { framesOf } from "../collision/geom-frames.ts";
 import { convexDistance } from "../collision/convex/index.ts";
 import { vector } from "../collision/convex/registers.ts";
 import { convexShapes, searchOptions } from "../collision/pair-colliders.ts";

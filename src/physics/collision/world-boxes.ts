@@ -1,0 +1,78 @@
+// boxes along the axes of the world about all geoms, made once a step: two are compared by six numbers
+import { array, loop, table } from "../../trace/control.ts";
+import { abs, add, and, ge, le, max, min, mul, sub, sum, type Bool, type Int } from "../../trace/scalar.ts";
+import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
+import { mjtGeom } from "../../model/enums.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import { boxesOf, ROUNDING } from "./bounding-boxes.ts";
+import type { GeomFrames } from "./geom-frames.ts";
+import type { ModelView } from "../view.ts";
+
+/** Where a geom is, and half of the reach of its pairs around that. */
+export interface WorldBox {
+  readonly low: Vec3;
+  readonly high: Vec3;
+}
+
+export interface WorldBoxes {
+  /** Of a geom, known while tracing or only at run time. */
+  of(geom: Int): WorldBox;
+  /** About several geoms: computed where it is first asked for. */
+  around(geoms: readonly number[]): WorldBox;
+}
+
+const { PLANE, BOX } = mjtGeom;
+
+/**
+ * Makes the boxes of all geoms of the pairs, planes aside. None where worlds have sizes of their own, or two boxes a
+ * margin: MuJoCo's distance of these is that along an axis of theirs, which may be less than they are apart.
+ */
+export function worldBoxes(m: ModelView, frames: GeomFrames, all: readonly GeomPair[]): WorldBoxes | undefined {
+  const typeOf = (g: number): number => m.model.geom_type[g];
+  const pairs = all.filter((p) => typeOf(p.geom1) !== PLANE);
+  const isWide = (p: GeomPair) => typeOf(p.geom1) === BOX && typeOf(p.geom2) === BOX && p.margin + p.gap > 0;
+  if (m.geom_size.isOwn || pairs.length === 0 || pairs.some(isWide)) return undefined;
+  const reach = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
+  const geoms = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].sort((a, b) => a - b);
+  const place = new Map(geoms.map((g, i) => [g, i]));
+  const placeOf = table(
+    "box_place",
+    Array.from({ length: m.ngeom }, (_, g) => place.get(g) ?? 0),
+    "i32",
+  );
+  const [low, high] = ["low", "high"].map((end) => [0, 1, 2].map((k) => array(`box_${end}${k}`, geoms.length)));
+  const { centre, half } = boxesOf(m);
+  const geom = table("box_geom", geoms, "i32");
+  loop(
+    geoms.length,
+    (i) => {
+      const g = geom(i);
+      const [pos, mat, radius] = [frames.pos(g), frames.mat(g), m.geom_rbound.at(g)];
+      const at = add3(pos, mulMatVec(mat, centre(g)));
+      const sizes = half(g);
+      [0, 1, 2].forEach((k) => {
+        const extent = sum(sizes.map((h, j) => mul(h, abs(column(mat, j)[k]))));
+        // sums and differences round by the size of the position
+        const slack = add(reach / 2, mul(ROUNDING, add(radius, abs(pos[k]))));
+        low[k].set(i, sub(max(sub(at[k], extent), sub(pos[k], radius)), slack));
+        high[k].set(i, add(min(add(at[k], extent), add(pos[k], radius)), slack));
+      });
+    },
+    { label: "bounds" },
+  );
+  const of = (g: Int): WorldBox => {
+    const i = typeof g === "number" ? place.get(g)! : placeOf(g);
+    const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(i)) as unknown as Vec3);
+    return { low: from, high: to };
+  };
+  return { of, around: (geoms) => geoms.map(of).reduce(about) };
+}
+
+const about = (a: WorldBox, b: WorldBox): WorldBox => ({
+  low: a.low.map((x, k) => min(x, b.low[k])) as unknown as Vec3,
+  high: a.high.map((x, k) => max(x, b.high[k])) as unknown as Vec3,
+});
+
+/** Whether two boxes overlap. */
+export const overlap = (a: WorldBox, b: WorldBox): Bool =>
+  [0, 1, 2].map((k) => and(le(a.low[k], b.high[k]), ge(a.high[k], b.low[k]))).reduce(and);
