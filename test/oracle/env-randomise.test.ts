@@ -99,6 +99,8 @@ describe("a world that draws its own numbers", () => {
     ["all, RK4", ALL, { integrator: "RK4" }],
     ["all, rolled", ALL, { unroll: false }],
     ["all, implicitfast, elliptic", ALL, { integrator: "implicitfast", cone: "elliptic" }],
+    ["all, discrete", ALL, { integrator: "discrete" }],
+    ["all, discrete, rolled", ALL, { integrator: "discrete", unroll: false }],
   ];
 
   test.each(cases)("%s", async (_, items, options) => {
@@ -168,6 +170,34 @@ describe("a world that draws its own numbers", () => {
     return { qpos: oracle.read("qpos"), qvel: oracle.read("qvel") };
   }
 });
+
+test.each(["implicitfast", "discrete"] as const)(
+  "actuators that couple dofs in worlds alone, %s",
+  async (integrator) => {
+    const model = `<mujoco><option timestep="0.01" integrator="${integrator}" gravity="0 0 0"/><worldbody>
+    <body><joint name="a" axis="0 1 0"/><geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0"/>
+      <body pos="0.3 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0"/></body></body></worldbody>
+    <tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="b" coef="-1"/></fixed></tendon>
+    <actuator><general name="servo" tendon="t" biastype="affine" biasprm="0.5"/></actuator></mujoco>`;
+    const randomise: Items = { servo: { field: "actuator_biasprm", of: "servo", element: [1, 2], set: [-30, -20] } };
+    const reset = () => ({ qvel: [0.5, 3] });
+    const task = rover({ model, frameSkip: 1, observe: { qvel: "qvel" }, randomise, reset });
+    for (const unroll of [true, false]) {
+      await using env = await makeVec(task, { numEnvs: 1, device: "cpu-f64", unroll });
+      await env.reset({ seed: 3 });
+      const { servo } = await env.getState(["servo"]);
+      await env.step(new Float32Array(1));
+      const { qvel } = await env.getState(["qvel"]);
+      using oracle = await createOracle(await loadModel(model));
+      servo.forEach((x, i) => (oracle.model.actuator_biasprm[1 + i] = x));
+      oracle.write("qvel", reset().qvel);
+      oracle.mujoco.mj_step(oracle.model, oracle.data);
+      oracle
+        .read("qvel")
+        .forEach((x, i) => expect(Math.abs(qvel[i] - x), `qvel[${i}]`).toBeLessThanOrEqual(envBounds.randomised.value));
+    }
+  },
+);
 
 describe("draws", () => {
   const items: Items = {

@@ -125,11 +125,17 @@ function saturated(m: ModelView, d: WorldData, i: number): Bool {
   return or(le(force, low), ge(force, high));
 }
 
+/** Parameters of actuators by index, of which worlds may have their own. */
+export interface ActuatorParameters {
+  readonly actuator_gainprm: { at(i: number): Scalar | undefined };
+  readonly actuator_biasprm: { at(i: number): Scalar | undefined };
+}
+
 /**
  * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
- * derivatives of implicitfast, implicit and discrete. Known from the model alone.
+ * derivatives of implicitfast, implicit and discrete. Known from the model and which parameters of actuators worlds draw.
  */
-export function couplesDofs(model: Model): boolean {
+export function couplesDofs(model: Model, own: ActuatorParameters): boolean {
   const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
   if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
   if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
@@ -145,11 +151,11 @@ export function couplesDofs(model: Model): boolean {
     // forces that do not depend on velocity, nor on length where that counts
     const gain = model.actuator_gaintype[i];
     const bias = model.actuator_biastype[i];
-    const steady = (isAffine: boolean, prm: Float64Array) =>
-      isAffine && prm[10 * i + 2] === 0 && !(discrete && prm[10 * i + 1] !== 0);
+    const steady = (isAffine: boolean, prm: ActuatorParameters["actuator_biasprm"]) =>
+      isAffine && prm.at(10 * i + 2) === 0 && !(discrete && prm.at(10 * i + 1) !== 0);
     return !(
-      (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, model.actuator_gainprm)) &&
-      (bias === mjtBias.NONE || steady(bias === mjtBias.AFFINE, model.actuator_biasprm))
+      (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, own.actuator_gainprm)) &&
+      (bias === mjtBias.NONE || steady(bias === mjtBias.AFFINE, own.actuator_biasprm))
     );
   });
 }

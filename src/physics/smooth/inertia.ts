@@ -12,7 +12,7 @@ import { hasExactDiagonal } from "../constraint/exact-diagonal.ts";
 import { isDiscrete } from "../constraint/metric-weights.ts";
 import { crb } from "./crb.ts";
 import { factorM } from "./factor_m.ts";
-import { couplesDofs, derivativeEntries } from "../integrator/derivative.ts";
+import { couplesDofs, derivativeEntries, type ActuatorParameters } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
 import {
   makeDiagonalMetric,
@@ -135,9 +135,9 @@ export class JointInertia implements Inertia {
 }
 
 /** Whether loops over bodies can solve a model: what joint space alone can do is left to it. */
-export function solvesByBodies(model: Model): boolean {
+export function solvesByBodies(model: Model, own: ActuatorParameters = model): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
-  if (couplesDofs(model) || solvesDual(model) || hasExactDiagonal(model)) return false;
+  if (couplesDofs(model, own) || solvesDual(model) || hasExactDiagonal(model)) return false;
   // at the end of the step equalities are stiffer yet than conjugate gradients around the trees take them in float32
   if (isDiscrete(model) && model.neq > 0) return false;
   return newton || model.opt.iterations >= FEW_ITERATIONS;
@@ -212,7 +212,7 @@ const diagonalSparsity = (n: number): Sparsity => ({
 
 /** Articulated bodies where code loops over them and the model allows, else M and its factors. */
 export const inertiaOf = (m: ModelView, d: WorldData, stage: MatrixStage): Inertia =>
-  m.form.loops && solvesByBodies(m.model) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+  m.form.loops && solvesByBodies(m.model, m) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
 
 type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
 
