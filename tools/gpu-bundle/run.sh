@@ -123,7 +123,7 @@ if wanted bench; then
   done
   # every other environment too, unless some were named
   others=
-  [ -n "${named:-}${quick:-}" ] || others=$(corral list | sed -n 's/^ *\([A-Z][^ ]*\) .*/\1/p')
+  [ -n "${named:-}${quick:-}" ] || others=$(corral list | sed -n '/ \(Box\|Discrete\)/s/^ *\([^ ]*\) .*/\1/p')
   for target in $others; do
     case " $* " in *" $target "*) continue ;; esac
     # shellcheck disable=SC2086
