@@ -3,6 +3,7 @@ import { valueOf, type Scene } from "../src/env/index.ts";
 import { acos, atan2, cos, sin } from "../src/trace/math.ts";
 import {
   add,
+  clamp,
   div,
   floor,
   gt,
@@ -42,10 +43,15 @@ export interface GaitOptions {
   readonly duty: number;
   readonly lift: number;
   readonly sway: number;
+  /** Feet that swing land farther by this times the velocity beyond the command (s), as pendulums are caught; default 0. */
+  readonly catches?: number;
 }
 
 /** Forward and sideways (m/s), turning (rad/s), as the gait follows the command with this time constant (s). */
 const FOLLOWS = 0.25;
+/** Seconds within which a foot that swings aims anew, and how far it is moved at most (m). */
+const AIMS = 0.08;
+const FARTHEST = 0.25;
 
 /** How far ahead of straight down a vector points (rad). */
 const ahead = ([x, z]: Plane): Scalar => atan2(x, mul(z, -1));
@@ -84,7 +90,7 @@ const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(
  * wanted feet stay on the ground.
  */
 export function gaitOf(options: GaitOptions) {
-  const { joints, period, duty, lift, sway, height, hip, sole, centre, nearer, out } = options;
+  const { joints, period, duty, lift, sway, height, hip, sole, centre, nearer, out, catches = 0 } = options;
   const long = height + hip - sole;
   const inOrder = (angles: Readonly<Record<LegJoint, Scalar>>): Scalar[] => joints.map((name) => angles[name]);
   /** Angles of the left leg (side 1) or the right one (-1), so that rolling it leaves its foot at its height. */
@@ -102,6 +108,21 @@ export function gaitOf(options: GaitOptions) {
       const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
       return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
     });
+  /** How far each foot lands from where the command puts it, ahead and to the left: what it had as it touched down. */
+  const caught = (s: Scene): readonly Scalar[] =>
+    s.memory("catch", (t, before) => {
+      if (!before) return [0, 0, 0, 0];
+      const [, , ...followed] = kept(t);
+      const velocity = valueOf(t, "linear");
+      const aims = [0, 1].map((i) => clamp(mul(catches, sub(velocity[i], followed[i])), -FARTHEST, FARTHEST));
+      const part = min(div(t.dt, AIMS), 1);
+      return feet(t).flatMap(({ stands }, foot) =>
+        aims.map((aim, i) => {
+          const was = before[2 * foot + i];
+          return select(stands, was, add(was, mul(part, sub(aim, was))), "f32");
+        }),
+      );
+    });
   const feet = (s: Scene) => [0, 0.5].map((offset) => stride(turned(kept(s)[0], offset), duty));
   return {
     moves,
@@ -117,12 +138,13 @@ export function gaitOf(options: GaitOptions) {
     legs: (s: Scene): Scalar[][] => {
       const [phase, walks, forward, sideways, turning] = kept(s);
       const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
+      const moved = catches === 0 ? [0, 0, 0, 0] : caught(s);
       return feet(s).map(({ along, up }, i) => {
         const side = 1 - 2 * i;
         const part = mul(period * duty, along);
-        const x = add(centre, mul(forward, part));
+        const x = add(add(centre, mul(forward, part)), moved[2 * i]);
         const z = add(-long, mul(mul(lift, walks), up));
-        const roll = div(add((-side * nearer) / 2, sub(mul(sideways, part), swayed)), long);
+        const roll = div(add((-side * nearer) / 2, sub(add(mul(sideways, part), moved[2 * i + 1]), swayed)), long);
         return inOrder({ ...legOf(side, [x, z], roll), hip_yaw: mul(turning, part) });
       });
     },

@@ -2,19 +2,18 @@
 import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
 import { G1 } from "./shared.ts";
 
-const ground = makeTerrain({
-  seed: 1,
-  rows: 8,
-  columns: [
-    "flat",
-    { kind: "rough", height: [0.005, 0.04] },
-    { kind: "slope-up", angle: [0, 0.25] },
-    { kind: "slope-down", angle: [0, 0.25] },
-    { kind: "stairs-up", rise: [0.02, 0.12], tread: 0.4 },
-    { kind: "stairs-down", rise: [0.02, 0.12], tread: 0.4 },
-    { kind: "waves", height: [0.02, 0.15] },
-  ],
-});
+/** Kinds of its ground, a column of patches each. */
+export const G1_GROUND = [
+  "flat",
+  { kind: "rough", height: [0.005, 0.04] },
+  { kind: "slope-up", angle: [0, 0.25] },
+  { kind: "slope-down", angle: [0, 0.25] },
+  { kind: "stairs-up", rise: [0.02, 0.12], tread: 0.4 },
+  { kind: "stairs-down", rise: [0.02, 0.12], tread: 0.4 },
+  { kind: "waves", height: [0.02, 0.15] },
+] as const;
+
+const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND });
 
 export const g1Rough = defineTask({
   ...G1,

@@ -49,7 +49,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     for (var a = 0u; a < count; a += 1u) {
       let l = work[at + a] - scale.x - scale.y;
       let p = poly_exp(l);
-      let by_logit = s.by_log_prob * (select(0.0, 1.0, a == chosen) - p) + U.entropy_coef * p * (l + own_entropy);
+      let by_logit = s.by_log_prob * (select(0.0, 1.0, a == chosen) - p) + s.entropy_coef * p * (l + own_entropy);
       work[at + a] = s.weight * by_logit;
     }
     at += count;

@@ -31,7 +31,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     let z = (rollout_actions[sample * J.actions4 + i] - work[J.mean + row * J.mean4 + i]) * inverse;
     let used = vec4<u32>(i * 4u) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(J.actions);
     let by_mean = s.weight * s.by_log_prob * z * inverse;
-    let by_log_std = s.weight * (s.by_log_prob * (z * z - 1.0) - U.entropy_coef);
+    let by_log_std = s.weight * (s.by_log_prob * (z * z - 1.0) - s.entropy_coef);
     work[J.mean + row * J.mean4 + i] = select(vec4<f32>(0.0), by_mean, used);
     work[J.slopes + row * J.slopes4 + i] = select(vec4<f32>(0.0), by_log_std, used);
   }

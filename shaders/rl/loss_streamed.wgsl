@@ -21,7 +21,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let slope = HeadSlope(
     kept.top + log_sum,
     s.weight * s.by_log_prob,
-    s.weight * U.entropy_coef,
+    s.weight * s.entropy_coef,
     entropy,
     kept.chosen,
     0.0,

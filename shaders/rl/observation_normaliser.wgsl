@@ -5,9 +5,10 @@
 @group(0) @binding(4) var<storage, read_write> norm: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> state: array<f32>;
 
-/// What sums are taken around, so that their squares do not cancel: the mean so far, or the first observation of all.
+/// What sums are taken around, so that their squares do not cancel: the mean so far, or the first observation of all. Each
+/// column has a count of its own: some may be new.
 fn origin(column: u32) -> vec4<f32> {
-  return select(norm[NORM_MEAN * U.k4 + column], rollout_obs[column], norm[NORM_COUNT * U.k4 + column].x == 0.0);
+  return select(norm[NORM_MEAN * U.k4 + column], rollout_obs[column], norm[NORM_COUNT * U.k4 + column] == vec4<f32>(0.0));
 }
 
 /// Sums of one column of four over one part of the samples.
@@ -41,7 +42,7 @@ fn merge(@builtin(global_invocation_id) gid: vec3<u32>) {
     total += scratch[(part * U.obs4 + column) * 2u];
     squares += scratch[(part * U.obs4 + column) * 2u + 1u];
   }
-  let count = norm[NORM_COUNT * U.k4 + column].x;
+  let count = norm[NORM_COUNT * U.k4 + column];
   let now = f32(U.samples);
   let all = count + now;
   let inside = total / now;
@@ -55,7 +56,7 @@ fn merge(@builtin(global_invocation_id) gid: vec3<u32>) {
   let good = finite4(mean) & finite4(variance);
   norm[NORM_MEAN * U.k4 + column] = select(norm[NORM_MEAN * U.k4 + column], mean, good);
   norm[NORM_VARIANCE * U.k4 + column] = select(norm[NORM_VARIANCE * U.k4 + column], variance, good);
-  norm[NORM_COUNT * U.k4 + column] = vec4<f32>(all);
+  norm[NORM_COUNT * U.k4 + column] = all;
   let scale = select(vec4<f32>(0.0), 1.0 / sqrt(variance + 1e-8), used);
   norm[NORM_INVERSE_STD * U.k4 + column] = select(norm[NORM_INVERSE_STD * U.k4 + column], scale, good);
 }

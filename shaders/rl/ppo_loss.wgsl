@@ -6,6 +6,8 @@ struct Surrogate {
   policy_loss: f32,
   /// Derivative of the policy loss by the log probability.
   by_log_prob: f32,
+  /// Weight of the entropy bonus.
+  entropy_coef: f32,
   value_loss: f32,
   /// Derivative of the value loss by the value, its coefficient included.
   by_value: f32,
@@ -42,6 +44,12 @@ fn surrogate(old: Sample, log_prob: f32, value: f32) -> Surrogate {
     s.extreme = 0.0;
     s.clipped = 0.0;
     s.kl = 0.0;
+  }
+  s.entropy_coef = U.entropy_coef;
+  // the value function learns alone
+  if ((U.flags & FLAG_VALUE_ONLY) != 0u) {
+    s.by_log_prob = 0.0;
+    s.entropy_coef = 0.0;
   }
 
   let error = value - old.value_target;

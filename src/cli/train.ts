@@ -29,7 +29,7 @@ export const summary = "an agent learns an environment on the device";
 
 export const help = `
 Usage: corral train ENV [--envs N] [--steps M] [--seed S] [--algo NAME] [--out DIR] [--json]
-       corral train [ENV] --from DIR [--envs N] [--set NAME=VALUE] [--out DIR]
+       corral train [ENV] --from DIR|POLICY.safetensors [--envs N] [--set NAME=VALUE] [--out DIR]
        corral train --resume DIR
 
 Trains an agent: environments, policy and learner all on the device. A line shows progress; DIR gets
@@ -46,9 +46,10 @@ With --from another run has learnt already: policy, value function and normalise
 and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
 algorithm and the shape of the networks. Worlds, parameters of the task, rewards and
 hyperparameters may be others; env steps and optimizers begin anew. Without ENV all that is not
-given comes from that run's config. What does not fit is refused by name. A config file may have
-"stages", a list of objects: runs in DIR/stage-1, DIR/stage-2, ... with the settings of each beside
-those of the file, each from the one before it; one that does not reach its until is the last.
+given comes from that run's config. With PPO the task may show more, its parts told by their names,
+and a policy of corral export is a start too, whose value function begins anew. What does not fit is
+refused by name. A config file may have "stages", a list of objects: runs in DIR/stage-1, ... with
+their settings beside those of the file, each from the one before; the last is one that misses its until.
 
 ${flagLines(RUN_OPTIONS)}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint

@@ -32,6 +32,7 @@ import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollo
 import { Learner, shapeOf } from "./ppo/learner.ts";
 import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
+import { putNormalizer, putParameters, type Named } from "./networks/put-parameters.ts";
 import { namedPpo, ppoShapes } from "./ppo/named-parameters.ts";
 import { optionsOf } from "../core/options.ts";
 import { policyOf, withoutEmbedding, type Instead, type Policy } from "./networks/policy.ts";
@@ -82,6 +83,11 @@ export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
   }
   const config = ppoConfig(given);
   return { config, seed, totalSteps, shape: shapeOf(env, config) };
+}
+
+function takeRewardScale(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+  const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
+  state.set(new Float32Array(learnt.state.buffer).subarray(first, end), first);
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
@@ -292,6 +298,8 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   async #update(imitates: number): Promise<void> {
     const { config, iteration, drawSeed: seed } = this;
     this.learner.uniforms.set({ learning_rate: this.learningRate });
+    // Adam's means of a policy that stayed are 0, which it would take for small gradients
+    if (iteration > 0 && iteration === config.valueWarmup) await this.learner.forgetGradients();
     for (const part of minibatchesOf(this.learner.shape, config, seed, iteration)) {
       // KL from the acting policy means nothing for a teacher's actions: no stop, no adaptive rate
       const flags = imitates ? (part.flags & Flag.firstMinibatch) | imitates : part.flags;
@@ -339,8 +347,30 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
     // behind the columns of observations lie the bounds of actions, which are the environment's own
     this.learner.write("norm", new Float32Array(learnt.norm.buffer).subarray(0, 16 * this.learner.shape.k4));
-    const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
-    state.set(new Float32Array(learnt.state.buffer).subarray(first, end), first);
+    takeRewardScale(learnt, state);
+  }
+
+  /**
+   * Takes what is named: a policy and its normaliser, and a value function where there is one, whose observations may be
+   * fewer; `columns` says of each, counted from 0, which it is here. Others begin with weights of 0 and a normaliser that
+   * has seen nothing. `state` is that of a snapshot whose scale of rewards is taken too.
+   */
+  adoptNamed(named: Named, columns: readonly number[], learnt?: AlgorithmSnapshot["learner"]): Promise<void> {
+    return this.mutex.exclusive("adopt", async () => {
+      const { nets, env } = this.learner.shape;
+      const params = await this.learner.read("params", new Float32Array(4 * nets.params4));
+      const norm = await this.learner.read("norm", new Float32Array(this.learner.words("norm")));
+      putParameters(nets, params, named, columns);
+      putNormalizer(env.observations, norm, named, columns);
+      this.learner.write("params", params);
+      this.learner.write("norm", norm);
+      if (learnt) {
+        const state = (await this.learner.readState()).slice();
+        takeRewardScale(learnt, state);
+        this.learner.write("state", state);
+      }
+      await this.learner.done();
+    });
   }
 
   /** The deterministic policy as it is now, as plain numbers: what `exportPolicy` writes. */

@@ -34,6 +34,7 @@ import { learnerInWasm, type LearnerPlan } from "../rl/device/wasm-plan.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
 import { runDefaults } from "./defaults.ts";
 import type { Algo } from "../rl/algorithm.ts";
+import type { Seen } from "./columns.ts";
 import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, trainingEnv, type Settings } from "./settings.ts";
 import type { TrainOptions } from "./options.ts";
@@ -157,6 +158,11 @@ export class RunPlanner {
     }
     const { shape, config } = settleSacDiscrete(env, this.#replayConfig());
     return insteadOfSacDiscrete(shape, config);
+  }
+
+  /** What the learner sees. */
+  get seen(): Seen {
+    return this.#defined.definition.spec.shape;
   }
 
   /** Settings of the learner with their defaults, and the shapes of what it learns. */

@@ -54,6 +54,18 @@ export function policyFile(path: string): PolicyFile {
   return { path, env, named, metadata };
 }
 
+/** A file of corral export; undefined for any other, such as a checkpoint. Throws what `policyFile` throws. */
+export function exportedPolicy(path: string): PolicyFile | undefined {
+  if (!isPolicyFile(path)) return undefined;
+  try {
+    const { metadata } = decodeSafetensors(readFileSync(path), path);
+    if (metadata.producer === undefined) return undefined;
+  } catch {
+    return undefined;
+  }
+  return policyFile(path);
+}
+
 /**
  * The policy of a file for an environment, whose actions and observations it has to fit.
  * @throws CorralError bad-policy

@@ -1,9 +1,9 @@
 // stages of a run, checked as one before the first begins
 import { shapesOf } from "../rl/networks/networks.ts";
 import { makeFitting } from "./fit.ts";
-import type { TrainOptions } from "./options.ts";
+import { envConfig, type TrainOptions } from "./options.ts";
 import { RunPlanner } from "./plan.ts";
-import { assertSame, readStart, startingFrom, type StartFacts } from "./start.ts";
+import { columnsFrom, readStart, startingFrom, type Start, type StartFacts } from "./start.ts";
 
 /** One of runs that go one after the other, each from what the one before has learnt. */
 export interface Stage {
@@ -25,8 +25,16 @@ export async function assertStages(stages: readonly Stage[]): Promise<void> {
     const start = before ? { ...before, who: name } : from === undefined ? undefined : readStart(from);
     const { from: _, ...own } = start ? startingFrom(start, options) : options;
     await makeFitting(id, { onOverBudget: "shrink", ...own, onShrink: () => {} }, () => Promise.resolve());
-    const { config, shapes } = (await RunPlanner.create(id, own)).networks();
-    if (before) assertSame({ ...before, who: name }, before.shapes, shapes, id);
-    before = { path: name, config: { ...config, algo: own.algo ?? "ppo" }, shapes };
+    const planner = await RunPlanner.create(id, own);
+    const { config, shapes } = planner.networks();
+    if (start) {
+      const there = before?.shapes ?? shapesOf((start as Start).named);
+      await columnsFrom({ ...start, who: before ? name : "a run" }, there, { id, shapes, seen: planner.seen });
+    }
+    before = {
+      path: name,
+      config: { ...config, ...envConfig(own.env ?? {}), env: id, algo: own.algo ?? "ppo" },
+      shapes,
+    };
   }
 }

@@ -2,8 +2,12 @@
 import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Algo, Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
+import { Ppo } from "../rl/ppo.ts";
+import { shapesOf, type NamedArray } from "../rl/networks/networks.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
+import { columnsIn, seenBy, type Seen } from "./columns.ts";
+import { exportedPolicy, type PolicyFile } from "./policy-file.ts";
 import { assertRun, withInfinities } from "./run-config.ts";
 import { ALGORITHMS, show, type TrainOptions } from "./options.ts";
 
@@ -26,24 +30,57 @@ export interface StartFacts {
   readonly config: Readonly<Record<string, unknown>>;
   /** Default: "a run". */
   readonly who?: string;
+  /** Updates in which its value function learns alone first: that of a policy which comes without one. */
+  readonly valueWarmup?: number;
 }
 
-/** A checkpoint to start from; `path` is its file. */
+/** A checkpoint to start from, or a policy; `path` is its file. */
 export interface Start extends StartFacts {
-  readonly checkpoint: Checkpoint;
+  readonly named: Readonly<Record<string, NamedArray>>;
+  /** Undefined of a policy, which holds no value function. */
+  readonly checkpoint: Checkpoint | undefined;
 }
 
 type Shapes = ReturnType<Algorithm["shapes"]>;
 
+/** Updates in which a value function learns alone where a policy comes without one. */
+const WARMUP = 16;
+
 /**
- * Reads the last readable checkpoint of a run's folder, or one checkpoint.
- * @throws CorralError no-run, no-checkpoint, checkpoint-corrupt, checkpoint-newer
+ * Reads the last readable checkpoint of a run's folder, one checkpoint, or a policy that was exported.
+ * @throws CorralError no-run, no-checkpoint, checkpoint-corrupt, checkpoint-newer, bad-policy
  */
 export function readStart(from: string): Start {
   const isFile = existsSync(from) && statSync(from).isFile();
   if (!isFile) assertRun(from);
+  const file = isFile ? exportedPolicy(from) : undefined;
+  if (file)
+    return { path: from, config: configOf(file), named: file.named, checkpoint: undefined, valueWarmup: WARMUP };
   const checkpoint = isFile ? readCheckpoint(from) : lastCheckpoint(from).checkpoint;
-  return { path: checkpoint.path, config: withInfinities(checkpoint.about.config), checkpoint };
+  const { path, about, policy } = checkpoint;
+  const named = Object.fromEntries(policy) as Start["named"];
+  // its value function has learnt by now
+  const { valueWarmup: _, ...config } = withInfinities(about.config);
+  return { path, config, named, checkpoint };
+}
+
+/** Settings that a policy's file tells of. */
+function configOf({ env, named, metadata }: PolicyFile): Record<string, unknown> {
+  const { algo, activation, squash = "false", layers = "", recurrent = "none", recurrent_size: size } = metadata;
+  const clip = Number(metadata.clip_observations ?? Infinity);
+  const widths = layers.split(",").map(Number);
+  return {
+    env,
+    algo,
+    hidden: widths.slice(0, -1),
+    ...(activation === "none" ? {} : { activation }),
+    layerNorm: Object.hasOwn(named, "policy.0.norm.weight"),
+    recurrent,
+    ...(size === undefined ? {} : { recurrentSize: Number(size) }),
+    squash: squash === "true",
+    normalizeObservations: clip < Infinity,
+    ...(clip < Infinity ? { clipObservations: clip } : {}),
+  };
 }
 
 const doesNotFit = ({ path, who = "a run" }: StartFacts, why: string, details: object): CorralError =>
@@ -72,27 +109,68 @@ export function startingFrom(start: StartFacts, options: TrainOptions): TrainOpt
       throw doesNotFit(start, `${name} is ${show(there)} there and ${show(here)} here. Leave it out`, { name });
     config[name] = there;
   }
+  if (start.valueWarmup !== undefined) config.valueWarmup ??= start.valueWarmup;
   return { ...options, algo, config, from: start.path };
 }
 
-/** Takes over what was learnt. Throws `does-not-fit` with the first array whose shape is another. */
-export async function adoptStart(algorithm: Algorithm, start: Start): Promise<void> {
-  const { state, policy } = start.checkpoint;
-  assertSame(start, shapesIn(policy), algorithm.shapes(), algorithm.env.id);
-  await algorithm.adopt(state.snapshot satisfies AlgorithmSnapshot);
+/**
+ * Takes over what was learnt, of an environment that is seen so.
+ * @throws CorralError does-not-fit with the first array whose shape is another
+ */
+export async function adoptStart(algorithm: Algorithm, start: Start, seen: Seen): Promise<void> {
+  const { checkpoint, named } = start;
+  const columns = await columnsFrom(start, shapesOf(named), { id: algorithm.env.id, shapes: algorithm.shapes(), seen });
+  const learnt = checkpoint?.state.snapshot satisfies AlgorithmSnapshot | undefined;
+  if (columns === undefined && learnt) return await algorithm.adopt(learnt);
+  if (!(algorithm instanceof Ppo))
+    throw doesNotFit(start, "a policy is a start for PPO only", { algo: algorithm.algo });
+  const all = named["normalizer.mean"].data;
+  await algorithm.adoptNamed(named, columns ?? Array.from(all.keys()), learnt?.learner);
 }
 
 /** Shapes of a checkpoint's arrays. */
 export const shapesIn = (policy: Checkpoint["policy"]): Shapes =>
   Object.fromEntries([...policy].map(([name, { shape }]) => [name, shape]));
 
-/** Throws `does-not-fit` with the first array whose shape would be another here. */
-export function assertSame(start: StartFacts, there: Shapes, here: Shapes, id: string): void {
-  const other = firstOther(there, here);
-  if (!other) return;
+/** What would learn here. */
+interface Learns {
+  readonly id: string;
+  readonly shapes: Shapes;
+  readonly seen: Seen;
+}
+
+/** Arrays with a number for each observation. */
+const OBSERVED = /^((policy|value)\.0\.weight|normalizer\.(mean|inverse_std|variance))$/;
+
+/**
+ * The column here of each column of observations there, where they are not the same; undefined where they are.
+ * @throws CorralError does-not-fit with the first array whose shape is another, or what is not seen here
+ */
+export async function columnsFrom(
+  start: StartFacts,
+  there: Shapes,
+  { id, shapes: here, seen }: Learns,
+): Promise<readonly number[] | undefined> {
+  const isNew = (name: string) => start.valueWarmup !== undefined && name.startsWith("value.");
+  const own = (of: Shapes) => Object.fromEntries(Object.entries(of).filter(([name]) => !isNew(name)));
+  const other = firstOther(there, own(here));
+  if (!other) return undefined;
   const { name, was, is } = other;
-  const why = `${name} is ${was} there and would be ${is} for ${id} here`;
-  throw doesNotFit(start, `${why}: observations, actions and hidden layers must be as many`, other);
+  const [before, now] = [there, here].map((of) => of["normalizer.mean"]?.[0]);
+  const others = (of: Shapes) => Object.fromEntries(Object.entries(own(of)).filter(([each]) => !OBSERVED.test(each)));
+  if (start.config.algo !== "ppo" || before === now || firstOther(others(there), others(here)))
+    throw doesNotFit(
+      start,
+      `${name} is ${was} there and would be ${is} for ${id} here: observations, actions and hidden layers must be as many`,
+      other,
+    );
+  const told = await seenBy(start.config);
+  const columns =
+    told === undefined || told.nobs !== before
+      ? `it sees ${before} numbers where ${id} shows ${now}, and its task ${show(start.config.env)}, which would say what they are, ${told ? `shows ${told.nobs}` : "is not known"} here`
+      : columnsIn(told, seen);
+  if (typeof columns === "string") throw doesNotFit(start, columns, { before, now });
+  return columns;
 }
 
 /** The first array whose shape is another now. */

@@ -72,7 +72,7 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
           : algo === "dqn"
             ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
             : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
-    if (learning.start) await adoptStart(algorithm, learning.start);
+    if (learning.start) await adoptStart(algorithm, learning.start, held.env.spec.shape);
     const whole = (algorithm: Algorithm): Held => {
       return { ...held, algorithm, update: updateOf(algorithm, held.env, settings) };
     };

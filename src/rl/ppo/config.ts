@@ -27,6 +27,12 @@ export const PPO_OPTIONS = {
   clip: { default: 0.2, min: 0, doc: "probability ratios beyond 1 +- this are not followed" },
   valueClip: { default: 1, min: 0, doc: "the same for values, in units of scaled returns; Infinity for none" },
   entropyCoef: { default: 0, min: 0, doc: "weight of the entropy bonus" },
+  valueWarmup: {
+    default: 0,
+    min: 0,
+    integer: true,
+    doc: "updates at the start in which the value function learns alone: for a policy that comes without one",
+  },
   valueCoef: { default: 0.5, min: 0, doc: "weight of the value loss" },
   maxGradNorm: { default: 0.5, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   targetKl: { default: Infinity, min: 0, doc: "an update stops at 1.5 x this divergence; adaptive rates aim at it" },

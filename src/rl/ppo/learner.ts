@@ -248,6 +248,14 @@ export class Learner extends LearnerCore<LearnerShape> {
       for (const name of ["beta1_power", "beta2_power", "reward_scale", "adv_scale"] as const) state[STATE[name]] = 1;
     });
   }
+
+  /** The optimizer as at the start of a run. */
+  async forgetGradients(): Promise<void> {
+    const state = (await this.readState()).slice();
+    state[STATE.beta1_power] = state[STATE.beta2_power] = 1;
+    this.write("moments", new Float32Array(8 * this.shape.nets.params4));
+    this.write("state", state);
+  }
 }
 
 const startOf = (env: LearnerEnv): number =>

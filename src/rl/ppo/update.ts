@@ -54,8 +54,10 @@ export function* minibatchesOf(
   iteration: number,
 ): Generator<Minibatch> {
   const adapts = config.schedule === "adaptive";
+  const stops = !adapts && config.targetKl < Infinity && config.targetKl > 0;
+  // a policy that stays has no divergence to follow
   const commonFlags =
-    (adapts ? Flag.adaptRate : 0) | (!adapts && config.targetKl < Infinity && config.targetKl > 0 ? Flag.stopAtKl : 0);
+    iteration < config.valueWarmup ? Flag.valueOnly : (adapts ? Flag.adaptRate : 0) | (stops ? Flag.stopAtKl : 0);
   for (let epoch = 0; epoch < config.epochs; epoch++) {
     const keys = shuffleKeys(seed, iteration, epoch);
     for (let first = 0; first < units; first += each) {

@@ -82,6 +82,7 @@ export const Flag = {
   random: 1024,
   collected: 2048,
   imitate: 4096,
+  valueOnly: 8192,
 } as const;
 
 /** Bits of the flags of a step; a skipped one only gave its world a new start state: its action did nothing. */
