@@ -45,10 +45,10 @@ export interface GaitOptions {
   readonly sway: number;
   /** Feet that swing land farther by this times the velocity beyond the command (s), as pendulums are caught; default 0. */
   readonly catches?: number;
+  /** Time constant with which it follows the command (s); default 0.25. */
+  readonly follows?: number;
 }
 
-/** Forward and sideways (m/s), turning (rad/s), as the gait follows the command with this time constant (s). */
-const FOLLOWS = 0.25;
 /** Seconds within which a foot that swings aims anew, and how far it is moved at most (m). */
 const AIMS = 0.08;
 const FARTHEST = 0.25;
@@ -90,7 +90,21 @@ const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(
  * wanted feet stay on the ground.
  */
 export function gaitOf(options: GaitOptions) {
-  const { joints, period, duty, lift, sway, height, hip, sole, centre, nearer, out, catches = 0 } = options;
+  const {
+    joints,
+    period,
+    duty,
+    lift,
+    sway,
+    height,
+    hip,
+    sole,
+    centre,
+    nearer,
+    out,
+    catches = 0,
+    follows = 0.25,
+  } = options;
   const long = height + hip - sole;
   const inOrder = (angles: Readonly<Record<LegJoint, Scalar>>): Scalar[] => joints.map((name) => angles[name]);
   /** Angles of the left leg (side 1) or the right one (-1), so that rolling it leaves its foot at its height. */
@@ -104,7 +118,7 @@ export function gaitOf(options: GaitOptions) {
     s.memory("gait", (t, before) => {
       if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
       const goals = [select(moves(t), 1, 0, "f32"), ...valueOf(t, "wanted")];
-      const part = min(div(t.dt, FOLLOWS), 1);
+      const part = min(div(t.dt, follows), 1);
       const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
       return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
     });
@@ -132,6 +146,8 @@ export function gaitOf(options: GaitOptions) {
       const angle = mul(2 * Math.PI, phase);
       return [sin(angle), cos(angle), ...others];
     },
+    /** Where feet land beside it, which a policy sees too: the left one, then the right one (m); none if nothing is caught. */
+    caught: (s: Scene): readonly Scalar[] => (catches === 0 ? [] : caught(s)),
     /** Whether the left and the right foot should stand. */
     stands: (s: Scene): Bool[] => feet(s).map(({ stands }) => stands),
     /** Angles of the left leg and the right one, in the order of their joints. */

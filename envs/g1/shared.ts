@@ -18,7 +18,6 @@ export const G1_GAIT: GaitOptions = {
   duty: 0.6,
   lift: 0.05,
   sway: 0.015,
-  catches: 0.2,
 };
 
 /** Shoulder pitch, roll and yaw, elbow pitch and roll of an arm that swings, on the left (1) or the right (-1). */

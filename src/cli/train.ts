@@ -43,13 +43,12 @@ budget may be given anew. One that was killed before its first checkpoint is sta
 same command. One process at a time trains in DIR. A lost device is survived by itself, once.
 
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
-and temperature) are taken from its last checkpoint, or from the one that is named, and so are the
-algorithm and the shape of the networks. Worlds, parameters of the task, rewards and
-hyperparameters may be others; env steps and optimizers begin anew. Without ENV all that is not
-given comes from that run's config. With PPO the task may show more, its parts told by their names,
-and a policy of corral export is a start too, whose value function begins anew. What does not fit is
-refused by name. A config file may have "stages", a list of objects: runs in DIR/stage-1, ... with
-their settings beside those of the file, each from the one before; the last is one that misses its until.
+and temperature) come from its last checkpoint, or from the one named, and so do the algorithm and
+the shape of the networks. Worlds, parameters of the task, rewards and hyperparameters may be
+others; env steps and optimizers begin anew. Without ENV the rest comes from that run's config. With
+PPO the task may show more, its parts told by their names, and a policy of corral export is a start
+too. What does not fit is refused by name. A config file may have "stages", a list of objects: runs
+in DIR/stage-1, ..., each from the one before it; one that does not reach its until is the last.
 
 ${flagLines(RUN_OPTIONS)}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
