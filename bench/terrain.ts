@@ -16,9 +16,9 @@ import { round, sub, div } from "../src/trace/scalar.ts";
 
 /** By the task that a policy is of; one of level ground sees no heights. */
 const TASKS = {
-  Go1Rough: { task: go1Rough as Task<object>, columns: GO1_GROUND },
+  Go1Rough: { task: go1Rough, columns: GO1_GROUND },
   Go1Velocity: { task: { ...go1Rough, observe: go1.observe } as Task<object>, columns: GO1_GROUND },
-  G1Rough: { task: g1Rough as Task<object>, columns: G1_GROUND },
+  G1Rough: { task: g1Rough, columns: G1_GROUND },
   G1Velocity: { task: { ...g1Rough, observe: g1.observe } as Task<object>, columns: G1_GROUND },
 } as const;
 
@@ -41,7 +41,8 @@ function everywhere(task: Task<object>): Task<object> {
   const { ground, geom } = task.terrain!;
   const column = (s: Scene) =>
     round(sub((ground.columns - 1) / 2, div(s.m.geom_pos.at(3 * idOf(s.model, "geom", geom) + 1), ground.patch)));
-  return { ...task, terrain: { ...task.terrain!, startRows: ground.rows }, info: { ...task.info, column } } as never;
+  const info = { ...(task.info as object), column };
+  return { ...task, terrain: { ...task.terrain!, startRows: ground.rows }, info };
 }
 
 async function play(source: string, count: number, under: Under, seed: number): Promise<readonly Episode[]> {
@@ -63,7 +64,7 @@ async function play(source: string, count: number, under: Under, seed: number): 
     const open = new Set(worldIds.keys());
     for (let t = 1; open.size > 0; t++) {
       const { rewards, infos, terminated, truncated } = await env.step(Array.from(applied.act(env.observations)));
-      const told = (name: string, w: number) => Number(infos.get(name)!.values[w]);
+      const told = (name: string, w: number) => infos.get(name)!.values[w];
       for (const w of open) {
         const sum = sums[w];
         sum.reward += rewards[w];

@@ -43,14 +43,15 @@ function putHead({ name, blocks, embedding }: StreamedHead, params: Float32Array
   if (embedding) {
     const rows = named["policy.embedding"]?.data;
     const { at, dims, features } = embedding;
-    for (let f = 0; rows && f < features; f++)
-      params.set(rows.subarray(f * dims, (f + 1) * dims), 4 * at + f * blocks[0].k);
+    if (!rows) return;
+    for (let f = 0; f < features; f++) params.set(rows.subarray(f * dims, (f + 1) * dims), 4 * at + f * blocks[0].k);
     return;
   }
   const [weight, bias] = [named[`${name}.weight`], named[`${name}.bias`]];
+  if (!weight) return;
   let first = 0;
   for (const { inputs, outputs, n, w, b } of blocks) {
-    for (let o = 0; weight && o < outputs; o++) {
+    for (let o = 0; o < outputs; o++) {
       for (let i = 0; i < inputs; i++) params[4 * w + i * n + o] = weight.data[(first + o) * inputs + i];
       params[4 * b + o] = bias.data[first + o];
     }
