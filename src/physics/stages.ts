@@ -23,6 +23,15 @@ const MOTION: readonly FieldName[] = ["cdof", "cdof_dot", "cvel", "subtree_com"]
 const FACTORS: readonly FieldName[] = ["qLD", "qLDiagInv"];
 /** What the arms of actuators depend on, beside qpos. */
 const ARMS: readonly FieldName[] = ["ten_length", "ten_J", ...SITES, "xquat", "cdof", "subtree_com"];
+/** What the slopes of actuators' forces depend on, beside `act` and their arms. */
+const FORCES: readonly FieldName[] = [
+  "ctrl",
+  "history",
+  "act_dot",
+  "actuator_length",
+  "actuator_velocity",
+  "actuator_force",
+];
 /** What constraint rows and their Jacobians are made of. */
 const ROWS: readonly FieldName[] = [
   ...JOINTS,
@@ -137,12 +146,7 @@ export const STAGES = {
       "cvel",
       "ten_velocity",
       "act",
-      "ctrl",
-      "history",
-      "act_dot",
-      "actuator_length",
-      "actuator_velocity",
-      "actuator_force",
+      ...FORCES,
     ],
     writes: ["qfrc_smooth", "qacc_smooth"],
   },
@@ -165,12 +169,7 @@ export const STAGES = {
       "M",
       ...FACTORS,
       // the implicit terms of articulated bodies, which saturated actuators have none of
-      "ctrl",
-      "history",
-      "act_dot",
-      "actuator_length",
-      "actuator_velocity",
-      "actuator_force",
+      ...FORCES,
       "qfrc_smooth",
       "qacc_smooth",
       "qacc_warmstart",
@@ -204,12 +203,7 @@ export const STAGES = {
       "time",
       ...JOINTS,
       "act",
-      "ctrl",
-      "history",
-      "act_dot",
-      "actuator_length",
-      "actuator_velocity",
-      "actuator_force",
+      ...FORCES,
       "qacc",
       "qfrc_smooth",
       "qfrc_constraint",
