@@ -18,7 +18,8 @@ import {
   type HullTables,
 } from "./convex/index.ts";
 import { climbStarts, START_CELLS } from "./convex/starts.ts";
-import { CLIMB_ABOVE } from "./convex/types.ts";
+import { cellLists, type CellLists } from "./convex/support-cells.ts";
+import { CLIMB_ABOVE, type SupportCells } from "./convex/types.ts";
 import { Elevations } from "../elevations.ts";
 import { Prisms } from "./hfield.ts";
 import { prismContacts } from "./prism-contacts.ts";
@@ -140,7 +141,7 @@ export function convexShapes(m: ModelView): {
   convex(shape: GeomShape, kinds: readonly number[]): ConvexShape;
 } {
   const { model } = m;
-  const hullOf = model.hulls && hullReader(model, model.hulls);
+  const hullOf = model.hulls && hullReader(model, model.hulls, m.form.hasRoom);
   const convex = ({ geom, ...shape }: GeomShape, all: readonly number[]): ConvexShape => {
     const kinds = isNode(geom) ? all : [model.geom_type[geom]];
     const hull = kinds.includes(MESH) && hullOf ? { hull: hullOf(geom) } : {};
@@ -166,8 +167,25 @@ function wideTables(hulls: Hulls): Pick<HullTables, "firstWide" | "wide"> {
   return { firstWide: (i) => made().firstWide(i), wide: (at) => made().wide(at) };
 }
 
+/** Reads of the lists of vertices by direction: one component of a point a table, so that all are at one index. */
+function cellReader(hulls: Hulls, { list, vertex, hasLong }: CellLists): SupportCells {
+  const ints = (name: string, values: readonly number[]) => table(`hull_cell_${name}`, values, "i32");
+  const components = [0, 1, 2].map((k) =>
+    table(
+      `hull_cell_point${k}`,
+      vertex.map((v) => hulls.vert[3 * v + k]),
+    ),
+  );
+  return {
+    list: ints("list", list),
+    hasLong,
+    vertex: ints("vertex", vertex),
+    point: (place) => components.map((read) => read(place)) as unknown as Vec3,
+  };
+}
+
 /** Reads the hulls of geoms in tables that all worlds share. */
-function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
+function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) => Hull {
   const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal">) => {
     return table(`hull_${name}`, hulls[name], "i32");
   };
@@ -183,6 +201,7 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
     return climbStarts(hulls.vert.subarray(3 * first, 3 * (first + hulls.vertnum[h]))).map((v) => first + v);
   });
   const start = climbed.length > 0 ? halves("hull_start", starts) : undefined;
+  const lists = hasRoom ? cellLists(hulls) : undefined;
   const mostCorners = most(hulls.polyvertnum);
   const tables: HullTables = {
     vertex: vec3("vert"),
@@ -192,6 +211,7 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
     firstNeighbour: ints("edgeadr"),
     neighbour: ints("edge"),
     ...(start && { start }),
+    ...(lists && { cells: cellReader(hulls, lists) }),
     polygonNormal: vec3("polynormal"),
     firstCorner: ints("polyvertadr"),
     cornerCount: ints("polyvertnum"),
@@ -217,8 +237,17 @@ function hullReader(model: Model, hulls: Hulls): (geom: Int) => Hull {
     ofGeom.map((h) => START_CELLS * Math.max(0, climbed.indexOf(h))),
     "i32",
   );
+  const ofHull = (name: "firstCell" | "edge", type: "i32" | "f32") =>
+    lists &&
+    table(
+      `geom_hull_${name}`,
+      ofGeom.map((h) => lists[name][h]),
+      type,
+    );
+  const [firstCell, edge] = [ofHull("firstCell", "i32"), ofHull("edge", "f32")];
   return (g) => ({
     tables,
+    ...(firstCell && edge && { firstCell: firstCell(g), cellsAlong: edge(g) }),
     ...(start && { firstStart: startadr(g) }),
     firstVertex: vertadr(g),
     vertexCount: vertnum(g),

@@ -3,6 +3,7 @@ import { breakIf, loop, variable, when } from "../../../trace/control.ts";
 import {
   add,
   and,
+  band,
   div,
   eq,
   ge,
@@ -14,10 +15,13 @@ import {
   neg,
   or,
   select,
+  shr,
   sqrt,
   square,
   sub,
   sum,
+  toI32,
+  toU32,
   type Bool,
   type Int,
   type Scalar,
@@ -25,7 +29,8 @@ import {
 import { dot3, lengthSquared, scale3, select3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { startCell } from "./starts.ts";
-import { CLIMB_ABOVE, type ConvexShape, type Hull, type Prism } from "./types.ts";
+import { cellOf, LIST, partOf } from "./support-cells.ts";
+import { CLIMB_ABOVE, type ConvexShape, type Hull, type Prism, type SupportCells } from "./types.ts";
 
 /** All types of convex geoms. */
 const ALL: readonly number[] = [
@@ -114,9 +119,13 @@ export function supportPoint(core: Core, d: Vec3): Vec3 {
   const hull = is(mjtGeom.MESH);
   if (hull === false || !core.shape.hull) return point;
   const found = [0, 1, 2].map((k) => variable(`support${k}`, point[k]));
+  const { tables } = core.shape.hull;
+  const take = (v: Vec3) => scale3(v, core.perSize).forEach((x, k) => found[k].set(x));
+  const climbed = () => take(tables.vertex(climb(core, core.shape.hull!, d)));
   when(hull, () => {
-    const at = hullVertex(core, core.shape.hull!, d);
-    scale3(core.shape.hull!.tables.vertex(at), core.perSize).forEach((x, k) => found[k].set(x));
+    if (tables.cells)
+      amongListed(core.shape.hull!, tables.cells, d, (place) => take(tables.cells!.point(place)), climbed);
+    else climbed();
   });
   return found.map((v) => v.get()) as unknown as Vec3;
 }
@@ -135,6 +144,41 @@ export function extent(shape: ConvexShape): (d: Vec3) => Scalar {
 
 /** The vertex of a hull that is farthest in a direction. */
 export function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
+  const { cells } = hull.tables;
+  if (!cells) return climb(core, hull, d);
+  const vertex = variable("farthest_vertex", 0, "i32");
+  const climbed = () => vertex.set(climb(core, hull, d));
+  amongListed(hull, cells, d, (place) => vertex.set(cells.vertex(place)), climbed);
+  return vertex.get();
+}
+
+/** Looks at the vertices that a direction's cell lists; `unlisted` runs where there are too many for a list. */
+function amongListed(hull: Hull, cells: SupportCells, d: Vec3, take: (place: Int) => void, unlisted: () => void): void {
+  const cell = cellOf(d, hull.cellsAlong!);
+  const list = variable("listed", cells.list(add(hull.firstCell!, cell.index)), "i32");
+  const length = (): Int => toI32(band(toU32(list.get()), LIST - 1));
+  const start = (): Int => toI32(shr(toU32(list.get()), Math.log2(LIST)));
+  if (cells.hasLong) when(eq(length(), 0), () => list.set(cells.list(add(start(), partOf(cell)))));
+  const [first, count] = [start(), length()];
+  const best = variable("listed_most", -1e30);
+  const at = variable("listed_place", first, "i32");
+  loop(
+    count,
+    (i) => {
+      const place = add(first, i);
+      const height = dot3(cells.point(place), d);
+      const higher = gt(height, best.get());
+      at.set(select(higher, place, at.get(), "i32"));
+      best.set(select(higher, height, best.get()));
+    },
+    { label: "listed" },
+  );
+  if (cells.hasLong) when(gt(count, 0), () => take(at.get()), unlisted);
+  else take(at.get());
+}
+
+/** The same, vertex by vertex, or of many from one to the next along edges. */
+function climb(core: Core, hull: Hull, d: Vec3): Int {
   const { tables, firstVertex, vertexCount } = hull;
   const best = variable("hull_most", -1e30);
   const at = variable("hull_vertex", firstVertex, "i32");

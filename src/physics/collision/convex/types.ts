@@ -20,6 +20,8 @@ export interface HullTables {
   neighbour?(at: Int): Int;
   /** A vertex to begin a climb at, by cell of the direction (`startCell`), from the hull's `firstStart` on. */
   start?(at: Int): Int;
+  /** Vertices by cell of directions, where there is room for them. */
+  readonly cells?: SupportCells;
   /** Outward unit normal of polygon `i` in the geom's frame (mesh_polynormal). */
   polygonNormal?(i: Int): Vec3;
   /** Where the corners of polygon `i` begin, and how many there are. */
@@ -37,6 +39,17 @@ export interface HullTables {
   polygon?(at: Int): Int;
 }
 
+/** Of each cell of directions (`cellOf`) the vertices among which the farthest is, one after another. */
+export interface SupportCells {
+  /** A list of vertices of all that there are (`CellLists`). */
+  list(cell: Int): Int;
+  /** Whether some cell has none of its own. */
+  readonly hasLong: boolean;
+  /** A vertex at a place in these lists, and where it is in its geom's frame, m. */
+  vertex(place: Int): Int;
+  point(place: Int): Vec3;
+}
+
 /** Hulls with more vertices than this are climbed along their edges, smaller ones searched vertex by vertex. */
 export const CLIMB_ABOVE = 64;
 
@@ -47,6 +60,9 @@ export interface Hull {
   readonly vertexCount: Int;
   /** Read if `tables.start` is there: where the hull's begin. */
   readonly firstStart?: Int;
+  /** Read if `tables.cells` is there: the hull's first cell, and how many lie along each edge of its cube. */
+  readonly firstCell?: Int;
+  readonly cellsAlong?: Scalar;
   /** Read if `tables.mostCorners` is not 0. */
   readonly firstPolygon: Int;
   readonly polygonCount: Int;

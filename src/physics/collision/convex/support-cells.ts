@@ -1,0 +1,215 @@
+// which vertices of a hull may be farthest in a direction: lists by cell of directions, so that little is climbed
+import { abs, add, div, floor, max, min, mul, sub, toI32, type Int, type Scalar } from "../../../trace/scalar.ts";
+import type { Vec3 } from "../../../trace/vector.ts";
+
+/** A direction shorter than this is none. */
+const TINY = 1e-30;
+/** Cells reach over their edges by this, in units of the cube about them, which rounding cannot. */
+const BEYOND = 1e-5;
+/** A vertex that another is above by this part of the hull's size is not the farthest, whatever rounding says. */
+const BELOW = 1e-5;
+/** A cell with more vertices than this is taken apart once; its parts that still have more list none: there a climb looks at fewer. */
+const MOST_LISTED = 24;
+/** Parts of a cell along each edge. */
+const PARTS = 4;
+/** A list is one number: where it begins, times this, and how many vertices it has. */
+export const LIST = 32;
+
+/** How many cells of directions lie along each edge of a cube: as many as leave a few vertices in most of them. */
+export const cellsAlong = (vertices: number): number =>
+  vertices <= 8 ? 1 : Math.max(3, Math.min(8, Math.round(Math.sqrt(vertices / 3))));
+
+/** A direction of any length as a place in a cube: of what is not finite any place. */
+export interface Cell {
+  readonly place: Vec3;
+  /** Where it lies between 0 and `edge` along each axis. */
+  readonly at: Vec3;
+  readonly index: Int;
+}
+
+/** The cell of a direction, in a cube of `edge` cells along each edge. */
+export function cellOf(d: Vec3, edge: Scalar): Cell {
+  const longest = max(max(abs(d[0]), abs(d[1])), max(abs(d[2]), TINY));
+  const half = mul(edge, 0.5);
+  const scale = div(half, longest);
+  const at = d.map((x) => add(mul(x, scale), half)) as unknown as Vec3;
+  const place = at.map((x) => max(0, min(add(edge, -1), floor(x)))) as unknown as Vec3;
+  return { place, at, index: toI32(add(mul(add(mul(place[0], edge), place[1]), edge), place[2])) };
+}
+
+/** The part of a cell that a direction is in. */
+export function partOf({ place, at }: Cell): Int {
+  const [i, j, k] = at.map((x, c) => max(0, min(PARTS - 1, floor(mul(sub(x, place[c]), PARTS)))));
+  return toI32(add(mul(add(mul(i, PARTS), j), PARTS), k));
+}
+
+/** Lists of several hulls, one after the other. */
+export interface CellLists {
+  /** By hull: cells along each edge, and its first cell. */
+  readonly edge: readonly number[];
+  readonly firstCell: readonly number[];
+  /** By cell its list; of a cell without one where the lists of its parts begin, of a part without one 0. */
+  readonly list: readonly number[];
+  /** Vertices, each an index into all hulls. */
+  readonly vertex: readonly number[];
+  /** Whether some cell has no list. */
+  readonly hasLong: boolean;
+}
+
+/** Hulls as they lie one after the other. */
+interface HullVertices {
+  readonly vert: ArrayLike<number>;
+  readonly vertadr: ArrayLike<number>;
+  readonly vertnum: ArrayLike<number>;
+}
+
+const known = new WeakMap<HullVertices, CellLists>();
+
+/** The lists of hulls, made once. */
+export function cellLists(hulls: HullVertices): CellLists {
+  const made = known.get(hulls);
+  if (made) return made;
+  const [edges, firstCell, list, vertex]: number[][] = [[], [], [], []];
+  const long: { readonly at: number; readonly parts: readonly (readonly number[])[]; readonly from: number }[] = [];
+  /** A list, or 0 if it is too long. */
+  const add = (vertices: readonly number[], from: number): number => {
+    if (vertices.length > MOST_LISTED) return 0;
+    vertex.push(...vertices.map((v) => from + v));
+    return (vertex.length - vertices.length) * LIST + vertices.length;
+  };
+  for (let h = 0; h < hulls.vertnum.length; h++) {
+    const [from, count] = [hulls.vertadr[h], hulls.vertnum[h]];
+    const edge = cellsAlong(count);
+    edges.push(edge);
+    firstCell.push(list.length);
+    const points = Float64Array.from({ length: 3 * count }, (_, i) => hulls.vert[3 * from + i]);
+    supportCells(points, edge).forEach((vertices, place) => {
+      const isLong = vertices.length > MOST_LISTED;
+      if (isLong) long.push({ at: list.length, parts: supportParts(points, edge, place, vertices), from });
+      list.push(isLong ? 0 : add(vertices, from));
+    });
+  }
+  for (const { at, parts, from } of long) {
+    list[at] = list.length * LIST;
+    for (const vertices of parts) list.push(add(vertices, from));
+  }
+  const lists = { edge: edges, firstCell, list, vertex, hasLong: long.length > 0 };
+  known.set(hulls, lists);
+  return lists;
+}
+
+/** A face of the cube. */
+interface Face {
+  readonly axis: number;
+  readonly sign: number;
+}
+
+/**
+ * By cell the vertices, ascending, among which the farthest of every direction of the cell is; none for a cell within the
+ * cube. `points` are three numbers each.
+ */
+export function supportCells(points: ArrayLike<number>, edge: number): number[][] {
+  const all = Array.from({ length: points.length / 3 }, (_, v) => v);
+  if (edge === 1) return [all];
+  const cells = Array.from({ length: edge ** 3 }, () => new Set<number>());
+  for (const axis of [0, 1, 2])
+    for (const sign of [-1, 1])
+      takeApart({ points, edge }, { axis, sign }, [0, 0], [edge, edge], all, (place, left) => {
+        for (const v of left) cells[(place[0] * edge + place[1]) * edge + place[2]].add(v);
+      });
+  return cells.map((cell) => [...cell].sort((a, b) => a - b));
+}
+
+/** The same by part of a cell, of the vertices of that cell. */
+export function supportParts(
+  points: ArrayLike<number>,
+  edge: number,
+  cell: number,
+  vertices: readonly number[],
+): number[][] {
+  const place = [Math.floor(cell / edge ** 2), Math.floor(cell / edge) % edge, cell % edge];
+  const parts = Array.from({ length: PARTS ** 3 }, () => new Set<number>());
+  for (const axis of [0, 1, 2])
+    for (const sign of [-1, 1]) {
+      if (place[axis] !== (sign < 0 ? 0 : edge - 1)) continue;
+      const from = [1, 2].map((i) => PARTS * place[(axis + i) % 3]);
+      const to = from.map((x) => x + PARTS);
+      takeApart({ points, edge: PARTS * edge }, { axis, sign }, from, to, vertices, (fine, left) => {
+        const [i, j, k] = fine.map((x) => x % PARTS);
+        for (const v of left) parts[(i * PARTS + j) * PARTS + k].add(v);
+      });
+    }
+  return parts.map((part) => [...part].sort((a, b) => a - b));
+}
+
+interface Cube {
+  readonly points: ArrayLike<number>;
+  readonly edge: number;
+}
+
+/**
+ * Takes what lies between two corners of a face apart into cells, and calls `take` with each cell's place and vertices: one
+ * that is below another at all corners of a part is so in all of its directions.
+ */
+function takeApart(
+  { points, edge }: Cube,
+  { axis, sign }: Face,
+  first: readonly number[],
+  last: readonly number[],
+  all: readonly number[],
+  take: (place: readonly number[], vertices: readonly number[]) => void,
+): void {
+  const [j, k] = [(axis + 1) % 3, (axis + 2) % 3];
+  let size = 0;
+  for (const v of all) size = Math.max(size, Math.hypot(points[3 * v], points[3 * v + 1], points[3 * v + 2]));
+  const visit = (from: readonly number[], to: readonly number[], among: readonly number[]): void => {
+    const [low, high] = [from, to].map((ends, end) => ends.map((i) => (2 * i) / edge - 1 + (2 * end - 1) * BEYOND));
+    const corners = [
+      [low[0], low[1]],
+      [low[0], high[1]],
+      [high[0], low[1]],
+      [high[0], high[1]],
+      [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2],
+    ];
+    // loops as they are: a robot has a million of these
+    const heights = corners.map(() => new Float64Array(among.length));
+    const farthest = new Set<number>();
+    corners.forEach(([u, v], c) => {
+      const of = heights[c];
+      let best = 0;
+      for (let i = 0; i < among.length; i++) {
+        const x = 3 * among[i];
+        of[i] = sign * points[x + axis] + u * points[x + j] + v * points[x + k];
+        if (of[i] > of[best]) best = i;
+      }
+      farthest.add(best);
+    });
+    const [h0, h1, h2, h3] = heights;
+    const highest = [...farthest].map((i) => [h0[i], h1[i], h2[i], h3[i]].map((h) => h - BELOW * size));
+    const left: number[] = [];
+    for (let i = 0; i < among.length; i++) {
+      let isBelow = false;
+      for (const b of highest) isBelow ||= h0[i] < b[0] && h1[i] < b[1] && h2[i] < b[2] && h3[i] < b[3];
+      if (!isBelow) left.push(among[i]);
+    }
+    if (to[0] - from[0] === 1 && to[1] - from[1] === 1) {
+      const place = [0, 0, 0];
+      place[axis] = sign < 0 ? 0 : edge - 1;
+      [place[j], place[k]] = from;
+      return take(place, left);
+    }
+    const [us, vs] = [0, 1].map((e) => halvesOf(from[e], to[e]));
+    for (const [u0, u1] of us) for (const [v0, v1] of vs) visit([u0, v0], [u1, v1], left);
+  };
+  visit(first, last, all);
+}
+
+function halvesOf(from: number, to: number): number[][] {
+  const middle = (from + to) >> 1;
+  return middle > from
+    ? [
+        [from, middle],
+        [middle, to],
+      ]
+    : [[from, to]];
+}
