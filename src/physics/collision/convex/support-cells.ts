@@ -16,7 +16,7 @@ const PARTS = 4;
 export const LIST = 32;
 
 /** How many cells of directions lie along each edge of a cube: as many as leave a few vertices in most of them. */
-export const cellsAlong = (vertices: number): number =>
+const cellsAlong = (vertices: number): number =>
   vertices <= 8 ? 1 : Math.max(3, Math.min(8, Math.round(Math.sqrt(vertices / 3))));
 
 /** A direction of any length as a place in a cube: of what is not finite any place. */
@@ -108,7 +108,7 @@ interface Face {
  * By cell the vertices, ascending, among which the farthest of every direction of the cell is; none for a cell within the
  * cube. `points` are three numbers each.
  */
-export function supportCells(points: ArrayLike<number>, edge: number): number[][] {
+function supportCells(points: ArrayLike<number>, edge: number): number[][] {
   const all = Array.from({ length: points.length / 3 }, (_, v) => v);
   if (edge === 1) return [all];
   const cells = Array.from({ length: edge ** 3 }, () => new Set<number>());
@@ -121,12 +121,7 @@ export function supportCells(points: ArrayLike<number>, edge: number): number[][
 }
 
 /** The same by part of a cell, of the vertices of that cell. */
-export function supportParts(
-  points: ArrayLike<number>,
-  edge: number,
-  cell: number,
-  vertices: readonly number[],
-): number[][] {
+function supportParts(points: ArrayLike<number>, edge: number, cell: number, vertices: readonly number[]): number[][] {
   const place = [Math.floor(cell / edge ** 2), Math.floor(cell / edge) % edge, cell % edge];
   const parts = Array.from({ length: PARTS ** 3 }, () => new Set<number>());
   for (const axis of [0, 1, 2])
