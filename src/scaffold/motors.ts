@@ -38,7 +38,7 @@ export function bodyOf(model: Model, i: number): number {
 const isFixed = (model: Model, i: number): boolean => model.actuator_gaintype[i] === mjtGain.FIXED;
 
 /** A servo of velocity: its control is a speed. */
-export const isVelocity = (model: Model, i: number): boolean =>
+const isVelocity = (model: Model, i: number): boolean =>
   isFixed(model, i) &&
   model.actuator_biastype[i] === mjtBias.AFFINE &&
   model.actuator_biasprm[10 * i + 1] === 0 &&
