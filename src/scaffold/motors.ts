@@ -12,6 +12,8 @@ export interface Motor {
   readonly home: number;
   /** How far from home its control goes in a task. */
   readonly reach: number;
+  /** s, in which a wheel's speed follows its control: at once it throws what it drives. */
+  readonly lag?: number;
 }
 
 /** Whether a body is another, or a descendant of it. */
@@ -153,6 +155,7 @@ function freeControl(model: Model, i: number, control: number | undefined): { ho
   return { home: (low + high) / 2, reach: (high - low) / 2 };
 }
 
+const WHEEL_LAG = 0.05;
 /** rad/s or m/s of servos of velocity whose control has no range. */
 const SPEED = 10;
 
@@ -182,8 +185,10 @@ export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (
     const name = nameOf(model, "actuator", i) || String(i);
     const turns = joint >= 0 && model.jnt_type[joint] === mjtJoint.HINGE && !wheels.has(joint);
     const servo = turns ? servoFor(model, i) : undefined;
-    if (!isScalar || wheels.has(joint) || !(isServo || servo))
-      return { name, isPosition: false, ...freeControl(model, i, ctrl[i]) };
+    if (!isScalar || wheels.has(joint) || !(isServo || servo)) {
+      const hurries = wheels.has(joint) && isVelocity(model, i) && nameOf(model, "actuator", i) !== "";
+      return { name, isPosition: false, ...freeControl(model, i, ctrl[i]), ...(hurries && { lag: WHEEL_LAG }) };
+    }
     const home = qpos[model.jnt_qposadr[joint]];
     const range = model.jnt_limited[joint] > 0 ? model.jnt_range[2 * joint + 1] - model.jnt_range[2 * joint] : Infinity;
     return { name, isPosition: true, home, reach: Math.min(0.5, range / 4), ...(servo && { servo }) };

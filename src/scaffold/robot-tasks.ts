@@ -30,7 +30,10 @@ export function actionOf({ motors }: Robot): string {
   },`;
 }
 
-/** What makes servos of motors, in code: a line with its comma, or nothing where there is none. */
+/** Whether a task makes servos of motors. */
+export const hasServos = ({ motors }: Robot): boolean => motors.some(({ servo }) => servo !== undefined);
+
+/** What makes servos of motors, and lets wheels follow, in code: lines with their commas, or nothing where there is none. */
 export function servosOf({ motors }: Robot): string {
   const gains = new Map<string, string[]>();
   for (const { name, servo } of motors) {
@@ -38,10 +41,22 @@ export function servosOf({ motors }: Robot): string {
     const made = `servo({ stiffness: ${number(servo.stiffness)}, damping: ${number(servo.damping)} })`;
     gains.set(made, [...(gains.get(made) ?? []), name]);
   }
-  if (gains.size === 0) return "";
-  const lines = [...gains].flatMap(([made, names]) => names.map((name) => `    ${text(name)}: { network: ${made} },`));
-  return `  // motors as servos of position, whose torque the model bounds: a spring and a damper in each physics step
-  actuators: {
+  const servos = [...gains].flatMap(([made, names]) => names.map((name) => `    ${text(name)}: { network: ${made} },`));
+  const wheels = motors
+    .filter(({ lag }) => lag !== undefined)
+    .map(({ name, lag }) => `    ${text(name)}: { lag: ${lag} },`);
+  if (servos.length + wheels.length === 0) return "";
+  const lines = [
+    ...(servos.length > 0
+      ? [
+          "    // motors as servos of position, whose torque the model bounds: a spring and a damper in each physics step",
+        ]
+      : []),
+    ...servos,
+    ...(wheels.length > 0 ? ["    // s, in which wheels follow: at once they throw what they drive"] : []),
+    ...wheels,
+  ];
+  return `  actuators: {
 ${lines.join("\n")}
   },
 `;
@@ -126,7 +141,7 @@ export function velocityTask(name: string, robot: Robot, { library, model: path 
     "outside",
     "projectedGravity",
     "push",
-    ...(servosOf(robot) === "" ? [] : ["servo"]),
+    ...(hasServos(robot) ? ["servo"] : []),
     "startAround",
     "tilt",
     "torqueCost",
@@ -156,7 +171,7 @@ export default defineTask({
         epochs: 5,
         learningRate: 1e-3,
         valueClip: 0.2,
-        initialLogStd: ${base.flies ? -1.5 : -0.5},
+        initialLogStd: ${base.flies || base.rolls ? -1.5 : -0.5},
         hidden: [128, 128],
         activation: "elu",
       },
@@ -222,7 +237,7 @@ export function reachTask(name: string, robot: Robot, { library, model: path }: 
   const box = Math.max(0.05, 0.2 * reach);
   const ranges = at.map((x, i) => [i === 2 ? Math.max(0.05, x - box) : x - box, x + box]);
   return `// ${name}: the end of a robot goes where it is commanded
-import { actionRateCost, command, defineTask, ${servosOf(robot) === "" ? "" : "servo, "}startAround, torqueCost, tracking } from ${text(library)};
+import { actionRateCost, command, defineTask, ${hasServos(robot) ? "servo, " : ""}startAround, torqueCost, tracking } from ${text(library)};
 
 export default defineTask({
   id: ${text(name)},

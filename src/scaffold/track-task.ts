@@ -12,6 +12,7 @@ import {
   frameSkipOf,
   number,
   numbers,
+  hasServos,
   servosOf,
   text,
   type Places,
@@ -130,7 +131,7 @@ export function trackTask(
     : `length(qpos - pose) > ${number(joints)}`;
   return `// ${name}: a robot follows a reference motion, begun anywhere in it, where it fails more often
 import { readFileSync } from "node:fs";
-import { actionRateCost, defineTask, ${base ? "angularVelocity, linearVelocity, " : ""}loadMotion, ${base ? "projectedGravity, " : ""}${servosOf(robot) === "" ? "" : "servo, "}tracking } from ${text(library)};
+import { actionRateCost, defineTask, ${base ? "angularVelocity, linearVelocity, " : ""}loadMotion, ${base ? "projectedGravity, " : ""}${hasServos(robot) ? "servo, " : ""}tracking } from ${text(library)};
 
 const model = new URL(${text(path)}, import.meta.url);
 ${base ? `const BASE = ${trunk!};\nconst PLACE = \`${place!}\`;\n` : ""}/** Too far from the motion to come back: an episode ends. */

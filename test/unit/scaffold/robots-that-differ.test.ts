@@ -60,13 +60,18 @@ const cart = (actuators: string) => `<mujoco><worldbody><body name="ground">${fl
   </body></worldbody><actuator>${actuators}</actuator></mujoco>`;
 
 test.each([
-  ["speeds", `<velocity joint="left" kv="1" ctrlrange="-9 9"/><velocity joint="right" kv="1" ctrlrange="-9 9"/>`, 9],
+  [
+    "speeds",
+    `<velocity name="l" joint="left" kv="1" ctrlrange="-9 9"/><velocity name="r" joint="right" kv="1" ctrlrange="-9 9"/>`,
+    9,
+  ],
   ["torques", `<motor name="l" joint="left" ctrlrange="-2 2"/><motor name="r" joint="right" ctrlrange="-2 2"/>`, 2],
 ])("wheels that are driven by %s are asked for them, and their angles are no pose", async (name, actuators, most) => {
   const { text, ended } = await still(`cart-${name}`, cart(actuators), 60);
   expect(text).toContain(`scale: [${most}, ${most}],\n    offset: [0, 0],`);
+  expect(text.includes('"l": { lag: 0.05 }')).toBe(name === "speeds");
   expect(text).toContain("a robot drives as it is commanded");
-  expect(text).not.toMatch(/servo|touchdown|HOME|pose:|low:/);
+  expect(text).not.toMatch(/servo|touchdown|HOME|pose:|\blow:/);
   expect(text).toContain('of: "base_link", scale');
   expect(ended).toBe(0);
 });
