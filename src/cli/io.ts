@@ -131,6 +131,11 @@ export function numberOption<T>(name: string, text: string | undefined, kind: Ki
 export const integerOption = (name: string, text: string | undefined, fallback: number, least = 1): number =>
   numberOption(name, text, integer(least), fallback);
 
+const PORT = described("a port, an integer from 0 (a free one) to 65535", integer(0, 65_535));
+
+/** The port of a page from a flag's text; 0 is a free one. Throws `UsageError`. */
+export const portOption = (text: string | undefined): number => numberOption("port", text, PORT, 0);
+
 const SECONDS = described("seconds, more than 0 and at most 3600", real(Number.MIN_VALUE, 3600));
 
 /** A number of seconds from a flag's text. Throws `UsageError`. */

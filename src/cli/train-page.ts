@@ -1,7 +1,7 @@
 // the page of `corral train --view`
 import type { TrainingRun } from "../runs/train.ts";
 import { RunWatch } from "../view/run-watch.ts";
-import { integerOption, UsageError } from "./io.ts";
+import { portOption, UsageError } from "./io.ts";
 import { openBrowser } from "./open-browser.ts";
 
 /** Of the page on a run. */
@@ -27,7 +27,7 @@ export function shownOf<V extends ViewValues>(all: V) {
   const { view, port, "no-open": closed, ...values } = all;
   if (!view && (port !== undefined || closed))
     throw new UsageError("--port and --no-open are of the page of a run: pass --view too.");
-  const shows: Shows | undefined = view ? { port: integerOption("port", port, 0, 0), opens: !closed } : undefined;
+  const shows: Shows | undefined = view ? { port: portOption(port), opens: !closed } : undefined;
   return { shows, values };
 }
 

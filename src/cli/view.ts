@@ -3,7 +3,7 @@ import { pageFiles } from "../view/page.ts";
 import { routesOf } from "../view/routes.ts";
 import { ViewServer } from "../view/server.ts";
 import { Session } from "../view/session.ts";
-import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
+import { EXIT, parse, portOption, print, printJson } from "./io.ts";
 import { openBrowser } from "./open-browser.ts";
 import { DEVICE_HELP, onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
@@ -59,7 +59,7 @@ const OPTIONS = {
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
   const target = onlyArgument(positionals, "TARGET");
-  const port = integerOption("port", values.port, 0, 0);
+  const port = portOption(values.port);
   const files = await pageFiles();
   const subject = await viewTarget(target, values);
   await using session = new Session(subject, values.paused ?? subject.facts.kind === "crash");

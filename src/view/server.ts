@@ -61,6 +61,12 @@ export class ViewServer implements AsyncDisposable {
           ),
         ),
       );
+      if (!Number.isInteger(port) || port < 0 || port > MOST_PORTS)
+        throw new CorralError(
+          "port-not-open",
+          `port ${port} of ${LOOPBACK} is none: ports are integers up to ${MOST_PORTS}. Pass another --port, or none.`,
+          { port },
+        );
       server.listen(port, LOOPBACK, resolve);
     });
     const { port: open } = server.address() as AddressInfo;
@@ -79,6 +85,8 @@ export class ViewServer implements AsyncDisposable {
     return this.close();
   }
 }
+
+const MOST_PORTS = 65_535;
 
 function isSame(given: string, wanted: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
