@@ -1,5 +1,6 @@
 // policies back from the files that exports are
 import { CorralError } from "../core/errors.ts";
+import { show } from "../core/show.ts";
 import { decodeSafetensors } from "../io/safetensors.ts";
 import { HIDDEN_ACTIVATIONS, type HiddenActivation } from "../rl/networks/activations.ts";
 import type { NamedArray } from "../rl/networks/networks.ts";
@@ -10,6 +11,10 @@ import { policyOf, type ActionFacts, type Policy } from "../rl/networks/policy.t
  * @throws CorralError bad-safetensors, bad-policy
  */
 export function readPolicy(bytes: Uint8Array, what = "the policy"): Policy {
+  if (!(bytes instanceof Uint8Array))
+    throw new CorralError("bad-policy", `${what} is ${show(bytes)}; pass the bytes of its file, a Uint8Array.`, {
+      what,
+    });
   const { tensors, metadata } = decodeSafetensors(bytes, what);
   const bad = (why: string) =>
     new CorralError("bad-policy", `${what} ${why}. Export one with corral export --format safetensors.`, { what });

@@ -1,6 +1,6 @@
 // settings of a run by name, beside the hyperparameters: what flags and flat config files may say
 import { CorralError } from "../core/errors.ts";
-import { checked, kindOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
+import { checked, kindOf, optionsOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
 import { real, text } from "../core/schema.ts";
 import { show as written } from "../core/show.ts";
 import { assertNoMemory } from "../rl/device/shared-options.ts";
@@ -78,6 +78,26 @@ export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
   readonly onShrink?: (message: string) => void;
   /** Other options of the environments. */
   readonly env?: object;
+}
+
+const RUN_NAMES = [
+  ...Object.keys(RUN_OPTIONS),
+  ...["config", "algo", "replayFile", "reuseReplay", "modules", "from", "resumes", "onShrink", "env"],
+];
+
+/**
+ * Options of a run as they were given.
+ * @throws CorralError bad-option, unknown-option with the nearest names
+ */
+export function runOptionsOf(given: TrainOptions): TrainOptions {
+  const other = Object.keys(optionsOf(given)).find((name) => !RUN_NAMES.includes(name));
+  if (other === undefined) return given;
+  const isHyperparameter = SETTING_NAMES.includes(other);
+  if (isHyperparameter)
+    throw new CorralError("unknown-option", `${other} is of the algorithm: pass config: { ${other}: ... }.`, {
+      name: other,
+    });
+  throw unknownOption("a run", other, RUN_NAMES);
 }
 
 /** Options of the environments that have a name of their own; others are `set.NAME`. */

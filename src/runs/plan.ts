@@ -1,6 +1,5 @@
 // a training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
 import { CorralError } from "../core/errors.ts";
-import { optionsOf } from "../core/options.ts";
 import { formatBytes } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
 import { hostPlan, planContext, threadsOf } from "../batch/device.ts";
@@ -37,7 +36,7 @@ import type { Algo } from "../rl/algorithm.ts";
 import type { Seen } from "./columns.ts";
 import { readStart, startingFrom } from "./start.ts";
 import { collectorEnv, evalEnvsOf, settle, trainingEnv, type Settings } from "./settings.ts";
-import type { TrainOptions } from "./options.ts";
+import { runOptionsOf, type TrainOptions } from "./options.ts";
 import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
 /** Who holds bytes of the device. */
@@ -326,7 +325,7 @@ function problemsOf(
  * @throws CorralError what makeVec and the learner's create throw for their arguments; bad-bytes
  */
 export async function planRun(id: string, given: TrainOptions = {}, context: RunContext = {}): Promise<RunPlan> {
-  optionsOf(given);
+  runOptionsOf(given);
   const options = given.from === undefined ? given : startingFrom(readStart(given.from), given);
   const planner = await RunPlanner.create(id, options, context.limits);
   const { numEnvs } = settle(id, options);

@@ -1,4 +1,5 @@
 // episodes of any actor as a recording
+import { CorralError } from "../core/errors.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { firstEpisodes } from "../rl/evaluate.ts";
 import { EpisodeRecorder } from "./episode-recorder.ts";
@@ -17,6 +18,11 @@ export async function recordEpisodes(
   act: Act,
   { seed = 0 }: { readonly seed?: number } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
+  if (typeof (env as VectorEnv | undefined)?.step !== "function" || typeof act !== "function")
+    throw new CorralError(
+      "bad-option",
+      "recordEpisodes takes an environment of makeVec, and a function from observations to actions.",
+    );
   const recorder = new EpisodeRecorder(env);
   const onStart = () => recorder.start(seed);
   const own = async () => Array.from(await act(env.observations));

@@ -1,7 +1,7 @@
 // how a policy holds up where worlds are not as it was trained in: whole episodes on a grid of what they differ by, all
 // points of the grid side by side
 import { CorralError } from "../core/errors.ts";
-import { checked } from "../core/options.ts";
+import { checked, optionsOf } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
@@ -142,7 +142,7 @@ type PlayedPoint = SweepPoint & { readonly returns: readonly number[] };
  *   what `play` throws
  */
 export async function sweep(source: string, options: SweepOptions): Promise<Sweep> {
-  const { axes, episodes = 16, seed = 0, worlds = 4096, sample = false, env = {}, under = [] } = options;
+  const { axes, episodes = 16, seed = 0, worlds = 4096, sample = false, env = {}, under = [] } = optionsOf(options);
   checked("episodes", integer(1), episodes);
   checked("worlds", integer(1), worlds);
   if (!Array.isArray(axes) || axes.length === 0)

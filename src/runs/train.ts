@@ -1,7 +1,6 @@
 // a training run: environments, a learner, evaluations on worlds of their own, and the state it is resumed from
 import { setImmediate } from "node:timers/promises";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
-import { optionsOf } from "../core/options.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm } from "../rl/algorithm.ts";
@@ -24,7 +23,7 @@ import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
 import { collectorEnv, settle, trainingEnv, type Learning, type Settings } from "./settings.ts";
-import type { TrainOptions } from "./options.ts";
+import { runOptionsOf, type TrainOptions } from "./options.ts";
 
 const LOWER = 0.5;
 /** Start states of evaluations: none of a training seed's. */
@@ -132,7 +131,7 @@ export class TrainingRun implements AsyncDisposable {
    *   nothing is held
    */
   static async create(id: string, given: TrainOptions = {}, memory = new MemoryWatch()): Promise<TrainingRun> {
-    optionsOf(given);
+    runOptionsOf(given);
     const start = given.from === undefined || given.resumes ? undefined : readStart(given.from);
     const options = start ? startingFrom(start, given) : given;
     return await makeFitting(id, options, async (fitting) => {

@@ -171,7 +171,7 @@ export default defineTask({
         epochs: 5,
         learningRate: 1e-3,
         valueClip: 0.2,
-        initialLogStd: ${base.flies || base.rolls ? -1.5 : -0.5},
+        initialLogStd: ${base.feet.length > 2 ? -0.5 : -1.5},
         hidden: [128, 128],
         activation: "elu",
       },

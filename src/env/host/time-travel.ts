@@ -35,6 +35,8 @@ export interface ForkOptions {
   readonly recorder?: boolean | RecorderOptions;
 }
 
+/** Continuations of one world. */
+const MOST_COPIES = 1_000_000;
 /** Ids of worlds that were not there before a fork start here. */
 const FORKED_IDS = 2 ** 31;
 
@@ -129,7 +131,7 @@ export class TimeTravel<E extends Restorable> {
   }
 
   async fork(worldIds: readonly number[], times = 1, { recorder }: ForkOptions = {}): Promise<E> {
-    checked("times", integer(1), times);
+    checked("times", integer(1, MOST_COPIES), times);
     if (!Array.isArray(worldIds))
       throw new CorralError("bad-world", `fork takes a list of ids of worlds; it got ${show(worldIds)}.`, { worldIds });
     const places = worldIds.map((id) => this.#placeOf(id));

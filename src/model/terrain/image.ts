@@ -1,4 +1,5 @@
 // a terrain from a picture: bright is high
+import { optionsOf } from "../../core/options.ts";
 import { loadModel } from "../model.ts";
 import { readImage } from "./read-image.ts";
 import { UNIT, wanted, type Terrain } from "./terrain.ts";
@@ -15,10 +16,8 @@ export interface ImageTerrainOptions {
  * stretches its greys from black to white.
  * @throws CorralError bad-terrain, missing-file, model-compile with MuJoCo's own text of a picture that it cannot read
  */
-export async function terrainFromImage(
-  png: URL | string | Uint8Array,
-  { cell = 0.1, height }: ImageTerrainOptions,
-): Promise<Terrain> {
+export async function terrainFromImage(png: URL | string | Uint8Array, options: ImageTerrainOptions): Promise<Terrain> {
+  const { cell = 0.1, height } = optionsOf(options, "options of a terrain");
   wanted("cell", cell, 1e-3);
   wanted("height", height, 0);
   const bytes = png instanceof Uint8Array ? png : await readImage(png);

@@ -1,6 +1,7 @@
 // ground as one height field: rows of rising difficulty, a column for each kind, square patches with level middles
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
+import { optionsOf } from "../../core/options.ts";
 import { RandomStream } from "../../core/rng.ts";
 import { show } from "../../core/show.ts";
 import { KINDS, type Graded, type Relief, type TerrainKind } from "./kinds.ts";
@@ -92,7 +93,15 @@ function gradedOf(
  * @throws CorralError bad-terrain
  */
 export function makeTerrain(options: TerrainOptions): Terrain {
-  const { seed = 0, columns, rows = 6, patch = 8, middle = 1.5, cell = 0.1, border = 4 } = options;
+  const {
+    seed = 0,
+    columns,
+    rows = 6,
+    patch = 8,
+    middle = 1.5,
+    cell = 0.1,
+    border = 4,
+  } = optionsOf(options, "options of a terrain");
   const known = ["seed", "columns", "rows", "patch", "middle", "cell", "border"];
   const other = Object.keys(options).find((name) => !known.includes(name));
   if (other !== undefined) throw bad(`a terrain has no option "${other}"; ${alternatives(other, known).hint}`);
