@@ -11,6 +11,7 @@ ones. Files are safetensors (``pip install safetensors``) or ONNX (``pip install
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import subprocess
 import tempfile
@@ -165,10 +166,9 @@ class Policy:
         """Writes a file that ``corral play`` and ``corral export`` take (.safetensors), or any ONNX runtime (.onnx).
 
         Raises:
-            CorralError: ``bad-policy`` for another ending; what ``corral export`` refuses.
+            CorralError: ``bad-policy`` for another ending, ``no-module`` without safetensors; what ``corral export`` refuses.
         """
-        from safetensors.numpy import save_file
-
+        save_file = _needed("safetensors.numpy").save_file
         ending = Path(path).suffix.lower()
         if ending == ".safetensors":
             save_file(self.arrays(), os.fspath(path), metadata=self.facts())
@@ -217,27 +217,41 @@ def _corral(*arguments: str) -> None:
         raise CorralError("bad-policy", f"corral {arguments[0]}: {said[0]}")
 
 
+def _needed(module: str) -> Any:
+    """A module that corral brings not along. Throws ``no-module``."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise CorralError("no-module", f"files of policies take {package}, which is not installed. Run: pip install {package}") from error
+
+
+def _of_safetensors(module: Any, path: str) -> tuple[dict[str, str], dict[str, Array]]:
+    with module.safe_open(path, framework="numpy") as file:
+        return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}
+
+
+def _of_onnx(module: Any, path: str) -> tuple[dict[str, str], dict[str, Array]]:
+    model = module.load(path)
+    facts = {entry.key: entry.value for entry in model.metadata_props}
+    return facts, {array.name: module.numpy_helper.to_array(array) for array in model.graph.initializer}
+
+
 def load(path: str | os.PathLike[str]) -> Policy:
     """Reads a policy that corral or this module wrote: .safetensors or .onnx.
 
     Raises:
-        CorralError: ``bad-policy`` if it is none, or has a memory.
+        CorralError: ``bad-policy`` if it is none, or has a memory; ``no-module`` without what reads it.
     """
     ending = Path(path).suffix.lower()
-    if ending == ".safetensors":
-        from safetensors import safe_open
-
-        with safe_open(os.fspath(path), framework="numpy") as file:
-            facts = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}
-    elif ending == ".onnx":
-        import onnx
-
-        model = onnx.load(os.fspath(path))
-        facts = {entry.key: entry.value for entry in model.metadata_props}
-        arrays = {array.name: onnx.numpy_helper.to_array(array) for array in model.graph.initializer}
-    else:
+    if ending not in (".safetensors", ".onnx"):
         raise _refuse(f"{os.fspath(path)} ends in {ending!r}; pass a file that ends in .safetensors or .onnx.")
+    read = _needed("safetensors" if ending == ".safetensors" else "onnx")
+    try:
+        facts, arrays = (_of_safetensors if ending == ".safetensors" else _of_onnx)(read, os.fspath(path))
+    # each library has errors of its own for what it cannot read
+    except Exception as error:
+        raise _refuse(f"{os.fspath(path)} cannot be read ({error}). Pass a file of corral export, or of save().") from error
     return _policy_of(arrays, facts, os.fspath(path))
 
 
