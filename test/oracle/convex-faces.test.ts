@@ -95,6 +95,19 @@ test.each([
   for (const margin of [0, 5e-4]) await expectPlaces(scene(geom, other, margin), pose, touchBounds.round.value);
 });
 
+// an end of a log under a cap, which tilts towards it or away: then the rim is what is met
+test("a cap that an end of a cylinder's side lies on is a face, and no face where its rim is on that side", async () => {
+  const under = '<geom type="cylinder" size="0.0225 0.06" zaxis="1 0 0"/>';
+  const post = '<geom type="cylinder" size="0.0325 0.03"/>';
+  const pose = (r: Random) => [
+    r.pick([-1, 1]) * r.between(0.04, 0.08),
+    r.between(-0.002, 0.002),
+    0.0225 + 0.03 - r.between(2e-3, 4e-3),
+    ...tilted(0, r.pick([-1, 1]) * r.between(0.01, 0.05), r.between(-0.3, 0.3)),
+  ];
+  await expectPlaces(scene(post, under, 0), pose, touchBounds.round.value);
+});
+
 // a slope, and a ridge along y
 const field = (elevation: string) =>
   `<asset><hfield name="h" nrow="3" ncol="3" size=".2 .2 .1 .1" elevation="${elevation}"/></asset>`;

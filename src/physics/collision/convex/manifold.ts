@@ -18,6 +18,7 @@ import {
   not,
   or,
   select,
+  square,
   sub,
   type Bool,
   type Int,
@@ -66,6 +67,15 @@ export function manifold(
   const onPlane = (side: Int, corner: Vec3, within = TOUCHING): Bool =>
     gt(dot3(out(side), corner), sub(select(eq(side, 0), heights[0], heights[1]), within));
 
+  /** The cap of a cylinder on the other's side: whether it is what is met, not its rim, and how that side lies. */
+  const capOnSide = (cap: 0 | 1) => {
+    const [axis, up] = [faces.normal(cap, 0), faces.normal(1 - cap, 0)];
+    const slant = cross(normal, axis);
+    const met = lt(add(dot3(slant, slant), LEVEL_SQUARE), square(dot3(normal, up)));
+    const tilt = abs(dot3(axis, up));
+    return { met, beside: lt(tilt, ALONG), level: lt(square(tilt), LEVEL_SQUARE) };
+  };
+
   // faces that hold the corners of each side which touch, and how many these are: one, two, or a face
   const list = array("meeting_faces", 2 * MOST_FACES, "i32");
   const counts = array("meeting_count", 2, "i32");
@@ -89,8 +99,9 @@ export function manifold(
       faces.isCylinder(side),
       () => {
         const round = faces.cylinder(side, out(side));
-        // a cap that the first cylinder's side lies on is a face, unless that reaches over it on both ends
-        const holds = and(eq(side, 1), le(pair.a.half[2], pair.b.half[0]));
+        // a cap that the first cylinder's side lies on is a face where an end of that is deepest, not the rim; if level, where both may be
+        const { met, level } = capOnSide(1);
+        const holds = and(eq(side, 1), or(met, and(level, le(pair.a.half[2], pair.b.half[0]))));
         most.set(select(round.side, 2, select(holds, 3, 1, "i32"), "i32"));
         list.set(mul(side, MOST_FACES), round.face);
         count.set(select(round.cap, 1, 0, "i32"));
@@ -153,12 +164,8 @@ export function manifold(
   missed.set(0);
   // the cap of a cylinder on another's side, whose cap is beside it
   when(and(eq(edgeOf.get(), 0), and(faces.isCylinder(0), faces.isCylinder(1))), () => {
-    const [axis, up] = [faces.normal(0, 0), faces.normal(1, 0)];
-    // the cap is what is met, not its rim
-    const slant = cross(normal, axis);
-    const rise = dot3(normal, up);
-    const met = lt(add(dot3(slant, slant), LEVEL_SQUARE), mul(rise, rise));
-    const lies = and(lt(abs(dot3(axis, up)), ALONG), met);
+    const { beside, met } = capOnSide(0);
+    const lies = and(beside, met);
     missed.set(select(and(lies, not(faces.cylinder(0, out(0)).side)), 1, 0, "i32"));
   });
   const ends = [vector("edge_from"), vector("edge_to")];
