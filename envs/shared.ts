@@ -7,7 +7,24 @@ import {
   type Scene,
   type StartScene,
 } from "../src/env/index.ts";
-import { add, div, mul, not, select, sqrt, square, sub, sum, type Bool, type Scalar } from "../src/trace/scalar.ts";
+import {
+  add,
+  and,
+  div,
+  eq,
+  floor,
+  ge,
+  mul,
+  not,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  toF32,
+  type Bool,
+  type Scalar,
+} from "../src/trace/scalar.ts";
 import { BALANCING } from "./training.ts";
 
 /** The length of a vector. */
@@ -74,3 +91,22 @@ export const planarWalker = <O extends PlanarOptions>(isHealthy: (s: Scene<O>) =
 
 /** A uniform number of [0, 1) stretched to [low, high). */
 export const spread = (u: Scalar, low: number, high: number): Scalar => add(low, mul(u, sub(high, low)));
+
+/** For `training`: worlds are in different parts of their episodes from the start on. */
+export interface Staggered {
+  readonly staggered: boolean;
+}
+
+/**
+ * Ends each world's first episode at a length of its own, with the option `staggered`: worlds whose episodes all last as
+ * long as the time limit would go through them in step, and each rollout would have one part of an episode.
+ */
+export const staggered =
+  (maxEpisodeSteps: number) =>
+  (s: Scene<Staggered>): { readonly [name: string]: Bool } => {
+    if (!s.options.staggered) return {};
+    // multiples of the golden section spread evenly
+    const share = mul(toF32(s.world), (Math.sqrt(5) - 1) / 2);
+    const most = mul(sub(share, floor(share)), maxEpisodeSteps);
+    return { early: and(eq(s.episode, 0), ge(toF32(s.length), most)) };
+  };

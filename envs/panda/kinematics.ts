@@ -1,7 +1,7 @@
 // a gripper that moves along given lines: the hinges' steps for a step of their end, by damped least squares (Wampler 1986)
 import type { StartScene } from "../../src/env/index.ts";
-import { cos, sin } from "../../src/trace/math.ts";
-import { add, div, mul, sqrt, sub, sum, type Scalar } from "../../src/trace/scalar.ts";
+import { acos, atan2, cos, sin } from "../../src/trace/math.ts";
+import { add, div, mul, sqrt, square, sub, sum, type Scalar } from "../../src/trace/scalar.ts";
 import {
   add3,
   column,
@@ -92,4 +92,26 @@ function solve(a: readonly (readonly Scalar[])[], b: readonly Scalar[]): Scalar[
     x[i] = div(x[i], l[i][i]);
   }
   return x;
+}
+
+/** The second hinge's height, from it to the fourth, from there to the sixth (x forward, z along the arm), both to the gripper (m). */
+const SHOULDER = 0.333;
+const [UPPER, FOREARM] = [
+  [0.0825, 0.316],
+  [-0.0825, 0.384],
+] as const;
+const [WRIST, HAND] = [0.088, 0.207];
+const [LONG, FAR] = [Math.hypot(...UPPER), Math.hypot(...FOREARM)];
+
+/** Angles of the hinges (rad) that hold the gripper at a place in reach, pointing down, its fingers before and behind. */
+export function anglesOver([x, y, z]: Vec3): Scalar[] {
+  const turn = atan2(y, x);
+  const [ahead, up] = [sub(sqrt(add(square(x), square(y))), WRIST), add(z, HAND - SHOULDER)];
+  const far2 = add(square(ahead), square(up));
+  const bend = acos(div(add(far2, LONG * LONG - FAR * FAR), mul(sqrt(far2), 2 * LONG)));
+  const upper = sub(atan2(ahead, up), bend);
+  const forearm = atan2(sub(ahead, mul(sin(upper), LONG)), sub(up, mul(cos(upper), LONG)));
+  const second = sub(upper, Math.atan2(...UPPER));
+  const sixth = sub(forearm, Math.atan2(...FOREARM));
+  return [turn, second, 0, sub(second, sixth), 0, sixth, sub(turn, Math.PI / 4)];
 }

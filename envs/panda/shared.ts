@@ -38,7 +38,7 @@ function gripperControl({ action, d, model }: Scene): Scalar[] {
 }
 
 /** The cube somewhere before the arm, turned a little. */
-function startWithCube(s: StartScene) {
+export function startWithCube(s: StartScene) {
   const qpos = startNearHome(s, 0.05);
   const [x, y, turn] = s.random.uniforms(3);
   const half = mul(spread(turn, -0.2, 0.2), 0.5);

@@ -17,7 +17,11 @@ export const isTaskFile = (argument: string): boolean => /\.[mc]?[jt]s$/.test(ar
 /** The arguments with each task file registered and replaced by its id. */
 export async function withTaskFiles(args: readonly string[]): Promise<string[]> {
   const out: string[] = [];
-  for (const argument of args) out.push(isTaskFile(argument) ? await idOfFile(argument) : argument);
+  for (const [i, argument] of args.entries()) {
+    // a teacher may be a module too
+    const isTask = isTaskFile(argument) && args[i - 1] !== "--teacher";
+    out.push(isTask ? await idOfFile(argument) : argument);
+  }
   return out;
 }
 
@@ -78,17 +82,35 @@ export async function idOfFile(path: string): Promise<string> {
  * @throws CorralError task-not-followed; what `idOfFile` throws
  */
 export async function idOfNamed(task: string, by: string): Promise<string> {
-  const why = !isAbsolute(task)
-    ? "is no absolute path"
-    : isWithin(dirname(resolve(by)), task)
-      ? "lies beside it"
-      : undefined;
+  const why = notFollowed(task, by);
   if (why === undefined) return idOfFile(task);
   throw new CorralError(
     "task-not-followed",
     `${by} names the task file ${task}, which ${why}: a folder from elsewhere could bring its own program along. Where you trust it, give the file on the command line (corral train FILE --config ...), or put its absolute path, outside of that folder, into the config.`,
     { task, by },
   );
+}
+
+/** A teacher as configs hold it: a module by its absolute path, which is followed. */
+export const asNamed = <T extends string | undefined>(teacher: T): T | string =>
+  teacher !== undefined && isTaskFile(teacher) ? resolve(teacher) : teacher;
+
+/** The same of a teacher that is a module; one of the command line is followed. Throws `teacher-not-followed`. */
+export function assertTeacher(teacher: unknown, given: string | undefined, by: string): void {
+  if (typeof teacher !== "string" || !isTaskFile(teacher) || teacher === asNamed(given)) return;
+  const why = notFollowed(teacher, by);
+  if (why === undefined) return;
+  throw new CorralError(
+    "teacher-not-followed",
+    `${by} names the teacher ${teacher}, which ${why}: a folder from elsewhere could bring its own program along. Where you trust it, pass --teacher, or put its absolute path, outside of that folder, into the config.`,
+    { teacher, by },
+  );
+}
+
+/** Why a program that a file names is not executed; undefined where it is. */
+function notFollowed(program: string, by: string): string | undefined {
+  if (!isAbsolute(program)) return "is no absolute path";
+  return isWithin(dirname(resolve(by)), program) ? "lies beside it" : undefined;
 }
 
 /** The clone of corral whose built entry a module could not import. */

@@ -5,6 +5,7 @@ import { readConfig } from "../runs/run-config.ts";
 import { assertAlgo, readStart } from "../runs/start.ts";
 import { integerOption, UsageError } from "./io.ts";
 import { overridesOf } from "./target.ts";
+import { asNamed } from "./task-file.ts";
 
 /** Flags with a value. */
 export const flags = (...names: readonly string[]) =>
@@ -50,7 +51,7 @@ function flagged(
   const out: Record<string, unknown> = {};
   for (const name of [...SETTING_NAMES, ...AS_THEY_ARE]) {
     const text = given[flagOf(name)];
-    if (text !== undefined) out[name] = AS_THEY_ARE.includes(name) ? text : valueOf(name, text, algo);
+    if (text !== undefined) out[name] = AS_THEY_ARE.includes(name) ? asNamed(text) : valueOf(name, text, algo);
   }
   if (given.threads !== undefined) out.threads = integerOption("threads", given.threads, 1);
   return out;

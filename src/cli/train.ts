@@ -20,7 +20,7 @@ import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
-import { idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
+import { assertTeacher, idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
 import { flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 import { openPage, shownOf, VIEW_FLAGS, type Shows } from "./train-page.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
@@ -92,8 +92,7 @@ could not be saved, 2 bad usage, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const more = { ...flags("out", "resume"), ...VIEW_FLAGS };
-  const { values: all, positionals } = parse(args, { ...TRAIN_FLAGS, ...more }, 1);
+  const { values: all, positionals } = parse(args, { ...TRAIN_FLAGS, ...flags("out", "resume"), ...VIEW_FLAGS }, 1);
   const { shows, values } = shownOf(all);
   const given = values as Readonly<Record<string, string | undefined>>;
   const resumes = given.resume;
@@ -110,6 +109,7 @@ export async function run(args: string[]): Promise<number> {
   const namedBy = resumes === undefined ? (given.config ?? startOf(given.from)) : join(resumes, CONFIG_FILE);
   const stages = stagesOf(config);
   const idFor = (of: RunRequest["config"], own = false) => idOf(of, own ? [] : positionals, namedBy);
+  for (const { teacher } of [config, ...(stages ?? [])]) assertTeacher(teacher, given.teacher, namedBy);
   const train = (each: RunRequest) => trainOne(each, say, json, shows);
   // the stages of a config may each name their own
   const id = stages ? undefined : await idFor(config);

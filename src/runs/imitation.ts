@@ -1,13 +1,15 @@
-// what a run imitates: a teacher's policy in a file, or recorded episodes
+// what a run imitates: a teacher's policy in a file, a teacher of the user's own, or recorded episodes
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { badOption } from "../core/options.ts";
 import { show } from "../core/show.ts";
+import { importModule } from "../core/typescript.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Algorithm } from "../rl/algorithm.ts";
 import { Ppo } from "../rl/ppo.ts";
-import type { Demonstrations } from "../rl/ppo/imitation.ts";
+import type { Demonstrations, Teacher } from "../rl/ppo/imitation.ts";
 import { policyFile, policyIn } from "./policy-file.ts";
 import type { Settings } from "./settings.ts";
 
@@ -17,9 +19,13 @@ export type Update = () => ReturnType<Algorithm["iterate"]>;
 /**
  * What an update of a run is: the algorithm's own, or towards a teacher or demonstrations.
  * @throws CorralError bad-option for both at once, and where PPO does not learn on the device; no-policy, bad-safetensors,
- *   bad-policy; bad-demonstration
+ *   bad-policy; bad-teacher; bad-demonstration
  */
-export function updateOf(algorithm: Algorithm, env: VectorEnv, { teacher, demonstrations }: Settings): Update {
+export async function updateOf(
+  algorithm: Algorithm,
+  env: VectorEnv,
+  { teacher, demonstrations }: Settings,
+): Promise<Update> {
   const [name, path] = teacher === undefined ? ["demonstrations", demonstrations] : ["teacher", teacher];
   if (path === undefined) return () => algorithm.iterate();
   if (teacher !== undefined && demonstrations !== undefined)
@@ -27,11 +33,32 @@ export function updateOf(algorithm: Algorithm, env: VectorEnv, { teacher, demons
   if (!(algorithm instanceof Ppo))
     throw badOption(name, path, "PPO's policy imitates, collecting on the device: leave out algo and collect, or this");
   if (teacher !== undefined) {
-    const policy = policyIn(policyFile(teacher), env);
-    return () => algorithm.imitate(policy);
+    const own = MODULE.test(teacher) ? await teacherIn(teacher) : policyIn(policyFile(teacher), env);
+    return () => algorithm.imitate(own);
   }
   const steps = readDemonstrations(path, env);
   return () => algorithm.clone(steps);
+}
+
+/** A file of code, whatever else is a policy. */
+const MODULE = /\.[cm]?[jt]s$/;
+
+/** The function that a module is made for. Throws `bad-teacher`. */
+async function teacherIn(path: string): Promise<Teacher> {
+  const refuse = (text: string) =>
+    new CorralError(
+      "bad-teacher",
+      `${path} ${text}. Pass a policy (safetensors), or a module whose default export is a function from observations to actions.`,
+      { path },
+    );
+  let found: { readonly default?: unknown };
+  try {
+    found = await importModule(resolve(path));
+  } catch (error) {
+    throw refuse(`cannot be loaded: ${reasonOf(error)}`);
+  }
+  if (typeof found.default !== "function") throw refuse(`exports ${show(found.default)} by default`);
+  return found.default as Teacher;
 }
 
 /**

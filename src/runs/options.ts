@@ -41,7 +41,7 @@ export const RUN_OPTIONS = {
   },
   teacher: {
     kind: text(),
-    doc: "a policy (safetensors): PPO's own acts, and learns what that one would have done in its place (DAgger)",
+    doc: "a policy (safetensors), or a module of code whose default export is a function from observations to actions: PPO's own policy acts, and learns what that one would have done in its place (DAgger)",
   },
   demonstrations: {
     kind: text(),
@@ -82,7 +82,15 @@ export interface TrainOptions extends Given<typeof RUN_OPTIONS> {
 
 const RUN_NAMES = [
   ...Object.keys(RUN_OPTIONS),
-  ...["config", "algo", "replayFile", "reuseReplay", "modules", "from", "resumes", "onShrink", "env"],
+  "config",
+  "algo",
+  "replayFile",
+  "reuseReplay",
+  "modules",
+  "from",
+  "resumes",
+  "onShrink",
+  "env",
 ];
 
 /**

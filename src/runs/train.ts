@@ -72,13 +72,13 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
             ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
             : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
     if (learning.start) await adoptStart(algorithm, learning.start, held.env.spec.shape);
-    const whole = (algorithm: Algorithm): Held => {
-      return { ...held, algorithm, update: updateOf(algorithm, held.env, settings) };
+    const whole = async (algorithm: Algorithm): Promise<Held> => {
+      return { ...held, algorithm, update: await updateOf(algorithm, held.env, settings) };
     };
     if (settings.collect !== "async" || !(algorithm instanceof Ppo || algorithm instanceof Sac))
-      return whole(algorithm);
+      return await whole(algorithm);
     const options = { env: collectorEnv(training), modules, threads: settings.collectThreads! };
-    return whole(await hold(Overlapped.create(algorithm, options)));
+    return await whole(await hold(Overlapped.create(algorithm, options)));
   } catch (error) {
     for (const one of made) await one[Symbol.asyncDispose]();
     throw error;

@@ -51,3 +51,33 @@ test("a task that lies beside the folder of its run is followed, by --from too",
   expect(stderr).not.toContain("task-not-followed");
   expect(code).toBe(0);
 });
+
+test("a teacher that is a module comes with the command line, or by an absolute path from outside of the run", async () => {
+  const [teacher, run] = [join(root, "teacher.mjs"), join(root, "taught")];
+  writeFileSync(teacher, "export default (observations) => new Float32Array(observations.length / 4);");
+  const small = ["--envs", "4", "--steps", "128", "--eval-envs", "2"];
+  const taught = await corralInside(["train", "CartPole", "--teacher", teacher, ...small, "--out", run]);
+  expect(taught.code, taught.stderr).toBe(0);
+  const file = join(run, CONFIG_FILE);
+  const config = JSON.parse(readFileSync(file, "utf8")) as { readonly teacher: string };
+  expect(config.teacher).toBe(teacher);
+  expect((await corralInside(["train", "--resume", run, "--steps", "256"])).code).toBe(0);
+
+  const beside = join(run, "teacher.mjs");
+  writeFileSync(beside, `globalThis.${RAN} = 1; export default () => [];`);
+  for (const named of [beside, "teacher.mjs"]) {
+    writeFileSync(file, JSON.stringify({ ...config, teacher: named }));
+    const { code, stderr } = await corralInside(["train", "--resume", run, "--steps", "512"]);
+    expect([code, RAN in globalThis]).toEqual([2, false]);
+    expect(stderr).toContain(`[teacher-not-followed] ${file} names the teacher ${named}`);
+  }
+});
+
+test("a module that is no teacher is refused by name", async () => {
+  const teacher = join(root, "none.mjs");
+  writeFileSync(teacher, "export default 3;");
+  const run = ["train", "CartPole", "--teacher", teacher, "--envs", "4", "--steps", "128", "--out", join(root, "none")];
+  const { code, stderr } = await corralInside(run);
+  expect(code).toBe(2);
+  expect(stderr).toContain(`[bad-teacher] ${teacher} exports 3 by default.`);
+});
