@@ -5,7 +5,7 @@ import { G1 } from "./shared.ts";
 /** Kinds of its ground, a column of patches each. */
 export const G1_GROUND = [
   "flat",
-  { kind: "rough", height: [0.005, 0.04] },
+  { kind: "rough", height: [0.005, 0.04], spacing: 0.4 },
   { kind: "slope-up", angle: [0, 0.25] },
   { kind: "slope-down", angle: [0, 0.25] },
   { kind: "stairs-up", rise: [0.02, 0.12], tread: 0.4 },
@@ -13,7 +13,8 @@ export const G1_GROUND = [
   { kind: "waves", height: [0.02, 0.15] },
 ] as const;
 
-const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND });
+// feet catch at edges between a field's triangles, so that these are large; episodes do not lead over the border
+const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, middle: 1.6, border: 16 });
 
 export const g1Rough = defineTask({
   ...G1,
@@ -21,6 +22,9 @@ export const g1Rough = defineTask({
   terrain: {
     ground,
     geom: "floor",
+    // soft feet sink into a field, whose inner edges then stop them
+    priority: 1,
+    solref: [0.01, 1],
     promote: "length(qpos[0:2]) > 3",
     demote: "length(qpos[0:2]) < 1",
   },

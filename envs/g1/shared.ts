@@ -11,13 +11,15 @@ export const G1_GAIT: GaitOptions = {
   height: 0.69,
   hip: -0.1027,
   sole: 0.048558,
-  centre: 0.02,
+  centre: 0,
   nearer: 0,
   out: 0,
-  period: 0.6,
+  period: 0.5,
   duty: 0.6,
   lift: 0.05,
   sway: 0.015,
+  catches: 0.3,
+  follows: 0.5,
 };
 
 /** Shoulder pitch, roll and yaw, elbow pitch and roll of an arm that swings, on the left (1) or the right (-1). */

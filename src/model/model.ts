@@ -50,7 +50,10 @@ const TERRAIN: Kind<PlacedTerrain> = {
 const LOAD_OPTIONS = {
   assets: { doc: "files that an XML string names, by path", kind: ASSETS },
   visuals: { doc: "keep what can only be looked at", kind: boolean },
-  terrain: { doc: "a terrain, and the geom that it stands in for: { ground, geom }", kind: TERRAIN },
+  terrain: {
+    doc: "a terrain, the geom that it stands in for, and its contacts: { ground, geom, priority, solref }",
+    kind: TERRAIN,
+  },
 } as const satisfies OptionTable;
 
 /**

@@ -102,7 +102,7 @@ export function checkTerrain({ id, terrain }: Pick<Task<never>, "id" | "terrain"
   const fail = (text: string) => new CorralError("bad-task", `task ${id}: ${text}.`, { id });
   if (!isPlaced(terrain))
     throw fail("its terrain is no { ground, geom }: what makeTerrain made, and the name of a geom");
-  const known = ["geom", "promote", "demote"];
+  const known = ["geom", "priority", "solref", "promote", "demote"];
   const other = Object.keys(others).find((name) => !known.includes(name));
   if (other !== undefined)
     throw fail(`its terrain has no option "${other}"; it takes ground, startRows, ${known.join(", ")}`);

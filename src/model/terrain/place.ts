@@ -1,5 +1,5 @@
 // an MJCF whose floor is a terrain
-import { inLine } from "../../core/show.ts";
+import { inLine, show } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
 import { patchAt, spanOf, type Terrain } from "./terrain.ts";
@@ -15,6 +15,12 @@ const LEAST_HEIGHT = 1e-3;
 export interface PlacedTerrain {
   readonly ground: Terrain;
   readonly geom: string;
+  /**
+   * The field's `priority` and `solref` (MuJoCo's) in place of the geom's: with a priority of 1 contacts take solref, solimp,
+   * friction and condim of the ground alone. Feet that are softened for planes sink into fields, whose inner edges then stop them.
+   */
+  readonly priority?: number;
+  readonly solref?: readonly [number, number];
 }
 
 export const isPlaced = (x: unknown): x is PlacedTerrain => {
@@ -30,12 +36,24 @@ export function geomPosOf(t: Terrain, row: number, column: number): readonly [nu
   return [-x, -y, spanOf(t)[0] - height];
 }
 
+/** @throws CorralError bad-terrain */
+function checkContacts({ priority, solref }: PlacedTerrain): void {
+  if (priority !== undefined && !Number.isInteger(priority))
+    throw new CorralError("bad-terrain", `priority of a terrain is ${show(priority)}; it is a whole number.`);
+  if (solref !== undefined && !(Array.isArray(solref) && solref.length === 2 && solref.every(Number.isFinite)))
+    throw new CorralError(
+      "bad-terrain",
+      `solref of a terrain is ${show(solref)}; it is two finite numbers, as MuJoCo's.`,
+    );
+}
+
 /**
  * The text of an MJCF with a terrain in place of a geom of its world, such as its floor: contacts, friction and material
  * stay those of the geom. The middle of the first patch is at the origin.
- * @throws CorralError unknown-name if the text itself (not what it includes) has no such geom
+ * @throws CorralError bad-terrain, or unknown-name if the text itself (not what it includes) has no such geom
  */
-export function withTerrain(xml: string, { ground: t, geom }: PlacedTerrain, name: string): string {
+export function withTerrain(xml: string, placed: PlacedTerrain, name: string): string {
+  const { ground: t, geom } = placed;
   // comments as blanks, so that places stay
   const text = xml.replace(/<!--[\s\S]*?-->/g, (comment) => " ".repeat(comment.length));
   const tags = [...text.matchAll(/<geom\b(?:[^>"']|"[^"]*"|'[^']*')*>/g)];
@@ -62,8 +80,18 @@ export function withTerrain(xml: string, { ground: t, geom }: PlacedTerrain, nam
   });
   const asset = `<asset><hfield name="${FIELD}" nrow="${t.nrow}" ncol="${t.ncol}" size="${field.map(short).join(" ")}" elevation="${rows.join("\n")}"/></asset>`;
   const pos = geomPosOf(t, 0, 0).map(short).join(" ");
-  const other = /\s(type|size|pos|quat|axisangle|euler|xyaxes|zaxis|fromto|mesh|hfield)\s*=\s*(?:"[^"]*"|'[^']*')/g;
-  const tag = found[0].replace(other, "").replace(/^<geom/, `<geom type="hfield" hfield="${FIELD}" pos="${pos}"`);
+  checkContacts(placed);
+  const { priority, solref } = placed;
+  const own = Object.entries({ priority, solref: solref?.join(" ") }).filter(([, value]) => value !== undefined);
+  const named = ["type", "size", "pos", "quat", "axisangle", "euler", "xyaxes", "zaxis", "fromto", "mesh", "hfield"];
+  const other = new RegExp(
+    String.raw`\s(${[...named, ...own.map(([key]) => key)].join("|")})\s*=\s*(?:"[^"]*"|'[^']*')`,
+    "g",
+  );
+  const said = own.map(([key, value]) => ` ${key}="${value}"`).join("");
+  const tag = found[0]
+    .replace(other, "")
+    .replace(/^<geom/, `<geom type="hfield" hfield="${FIELD}" pos="${pos}"${said}`);
   const at = found.index;
   return `${xml.slice(0, at)}${tag}${xml.slice(at + found[0].length, end)}${asset}${xml.slice(end)}`;
 }

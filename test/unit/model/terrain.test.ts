@@ -1,7 +1,8 @@
 // terrains: the same bytes from a seed, what each kind is made of, how one comes into an MJCF
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { loadModel } from "../../../src/model/model.ts";
+import { loadTaskModel } from "../../../src/env/task/load.ts";
+import { loadModel, type Model } from "../../../src/model/model.ts";
 import { terrainFromImage } from "../../../src/model/terrain/image.ts";
 import { png as encodePng } from "../../../src/render/png.ts";
 import { KINDS, type TerrainKind } from "../../../src/model/terrain/kinds.ts";
@@ -177,5 +178,27 @@ describe("a terrain from a picture", () => {
   test("what is no picture is refused", async () => {
     await expect(terrainFromImage(new Uint8Array(8), { height: 1 })).rejects.toMatchObject({ code: "model-compile" });
     await expect(terrainFromImage("nowhere.png", { height: 1 })).rejects.toMatchObject({ code: "missing-file" });
+  });
+});
+
+const FLOOR = `<mujoco><worldbody><geom name="floor" type="plane" size="0 0 1" priority="0" solref="0.02 1"/></worldbody></mujoco>`;
+
+test("priority and solref of a terrain are its field's, of a task's too", async () => {
+  const ground = makeTerrain({ columns: ["flat"], rows: 1 });
+  const contactsOf = ({ geom_priority, geom_solref }: Model) => [geom_priority[0], ...geom_solref.subarray(0, 2)];
+  const terrain = { ground, geom: "floor", priority: 1, solref: [0.01, 1] } as const;
+  expect(contactsOf(await loadModel(FLOOR, { terrain }))).toEqual([1, 0.01, 1]);
+  expect(contactsOf(await loadTaskModel({ model: FLOOR, terrain }))).toEqual([1, 0.01, 1]);
+  expect(contactsOf(await loadTaskModel({ model: FLOOR, terrain: { ground, geom: "floor" } }))).toEqual([0, 0.02, 1]);
+});
+
+test.each([
+  { own: { priority: 0.5 }, says: "priority of a terrain is 0.5" },
+  { own: { solref: [0.01] }, says: "solref of a terrain is [0.01]" },
+])("$says", async ({ own, says }) => {
+  const terrain = { ground: makeTerrain({ columns: ["flat"] }), geom: "floor", ...own } as never;
+  await expect(loadModel(FLOOR, { terrain })).rejects.toMatchObject({
+    code: "bad-terrain",
+    message: expect.stringContaining(says) as string,
   });
 });
