@@ -160,16 +160,19 @@ export function flag(name: string, initial: Bool): { get(): Bool; set(value: Boo
   return variable(name, initial as Scalar, "bool") as never;
 }
 
-/** A private array that may be indexed at run time, zero at the start of the kernel. */
+/**
+ * A private array that may be indexed at run time, zero at the start of the kernel. One that is scratch may hold anything
+ * there: clearing what belongs to hundreds of contacts takes as long as a step of few.
+ */
 export interface LocalArray {
   readonly length: number;
   get(index: Int): Scalar;
   set(index: Int, value: Scalar): void;
 }
 
-export function array(name: string, length: number, type: Type = "f32"): LocalArray {
+export function array(name: string, length: number, type: Type = "f32", isScratch = false): LocalArray {
   const t = current();
-  const ref: ArrayRef = { kind: "array", id: t.arrays.length, name, type, length };
+  const ref: ArrayRef = { kind: "array", id: t.arrays.length, name, type, length, ...(isScratch ? { isScratch } : {}) };
   t.arrays.push(ref);
   const check = (index: Int) => {
     if (!isNode(index) && !(Number.isInteger(index) && index >= 0 && index < length)) {

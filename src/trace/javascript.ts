@@ -145,7 +145,7 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
     // in parentheses it is compiled at once: engines read other functions twice, at first for their syntax alone
     "return (function kernel(world) {",
     ...(large ? ["  W.fill(0);"] : []),
-    ...arrays.map((a) => `  ${arrayName(a)}.fill(0);`),
+    ...arrays.filter((a) => !a.isScratch).map((a) => `  ${arrayName(a)}.fill(0);`),
     ...trace.vars
       .filter((v) => live.liveVars.has(v) && variable(v) === varName(v))
       .map((v) => `  let ${varName(v)} = ${v.type === "bool" ? "false" : "0"};`),

@@ -68,6 +68,8 @@ export interface ArrayRef {
   readonly name: string;
   readonly type: Type;
   readonly length: number;
+  /** Whether nothing depends on an element before it is written: it need not be zero at the start of the kernel. */
+  readonly isScratch?: boolean;
   /** If it lies in a buffer instead, for other kernels to read: `stride` fours a world, in tiles of worlds, from its `first`. */
   readonly kept?: {
     readonly buffer: BufferRef;

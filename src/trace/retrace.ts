@@ -140,8 +140,9 @@ export class Retrace {
     let own = this.#arrays.get(ref);
     if (!own) {
       const t = current();
-      const { name, type, length } = ref;
-      own = { kind: "array", id: t.arrays.length, name, type, length, ...this.place(ref) };
+      const { name, type, length, isScratch } = ref;
+      const scratch = isScratch ? { isScratch } : {};
+      own = { kind: "array", id: t.arrays.length, name, type, length, ...scratch, ...this.place(ref) };
       t.arrays.push(own);
       this.#arrays.set(ref, own);
     }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { planVecKernels } from "../../src/env/index.ts";
-import { array, breakIf, loop, variable } from "../../src/trace/control.ts";
+import { array, breakIf, loop, variable, when } from "../../src/trace/control.ts";
 import * as math from "../../src/trace/math.ts";
 import * as t from "../../src/trace/scalar.ts";
 import { toWasm } from "../../src/trace/wasm/index.ts";
@@ -57,6 +57,20 @@ test("worlds that left a loop read after it what they left in its variables", ()
   });
   const worlds = [1, 4, 2, 3].map((n, i) => [n, i + 1]);
   expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
+});
+
+test("scratch is not cleared between vectors of worlds, other arrays are", () => {
+  // worlds that do not write read what the vector before them has left
+  const reading = (isScratch: boolean) =>
+    program(2, 1, ([x, writes]) => {
+      const list = array("list", 4, "f32", isScratch);
+      const at = t.toI32(t.mul(writes, 0));
+      when(t.gt(writes, 0), () => list.set(at, x));
+      return [list.get(at)];
+    });
+  const worlds = [1, 1, 1, 1, 0, 0, 0, 0].map((writes, i) => [i + 2, writes]);
+  expect(runWasm(reading(false), worlds).flat()).toEqual([2, 3, 4, 5, 0, 0, 0, 0]);
+  expect(runWasm(reading(true), worlds).flat()).toEqual([2, 3, 4, 5, 2, 3, 4, 5]);
 });
 
 test("kernels of environments are valid modules", async () => {

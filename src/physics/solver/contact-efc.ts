@@ -24,12 +24,12 @@ export class ContactEfc {
     this.#m = m;
     this.#rows = rows;
     const n = Math.max(1, rows.slots.nconmax);
-    this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n));
-    this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n));
-    this.#D = array("efc_D", n);
+    this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n, "f32", true));
+    this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n, "f32", true));
+    this.#D = array("efc_D", n, "f32", true);
     if (!rows.anyStiff) return;
-    this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n));
-    this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n));
+    this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true));
+    this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true));
   }
 
   each(body: (index: Int, slot: Int) => void): void {

@@ -50,7 +50,7 @@ export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKerne
     module: module.all.slice(),
     buffers: map.buffers,
     params: map.params,
-    frameBytes: map.arrays.to,
+    frameBytes: map.end,
     pool: map.pool,
   };
 }

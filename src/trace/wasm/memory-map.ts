@@ -16,8 +16,10 @@ export class MemoryMap {
   readonly buffers: readonly string[];
   /** Offset of the first parameter in the frame. */
   readonly params: number;
-  /** Offsets of the private arrays. */
-  readonly arrays: { readonly from: number; readonly to: number };
+  /** Offsets of the private arrays that are zero at the start; scratch follows them. */
+  readonly zeroed: { readonly from: number; readonly to: number };
+  /** Where the last private array ends. */
+  readonly end: number;
   readonly #arrayAt = new Map<ArrayRef, number>();
   readonly #tableAt: Record<"f32" | "i32", number>;
   readonly #words: number[] = [];
@@ -30,20 +32,24 @@ export class MemoryMap {
     this.params = 4 * trace.buffers.length;
     const from = Math.ceil((this.params + 4 * trace.params.length) / VECTOR) * VECTOR;
     let at = from;
-    for (const a of trace.arrays) {
-      if (!live.liveArrays.has(a.id)) continue;
-      this.#arrayAt.set(a, at);
-      at += (a.length + 1) * VECTOR;
-    }
-    this.arrays = { from, to: at };
-    const place = (type: "f32" | "i32") => {
+    const place = (arrays: readonly ArrayRef[]) => {
+      for (const a of arrays) {
+        if (!live.liveArrays.has(a.id)) continue;
+        this.#arrayAt.set(a, at);
+        at += (a.length + 1) * VECTOR;
+      }
+      return at;
+    };
+    this.zeroed = { from, to: place(trace.arrays.filter((a) => !a.isScratch)) };
+    this.end = place(trace.arrays.filter((a) => a.isScratch));
+    const placeTables = (type: "f32" | "i32") => {
       const start = 4 * this.#words.length;
       for (const t of trace.tables) {
         if (t.type === type) for (const x of t.values) this.#words.push(type === "f32" ? bitsOf(x) : x | 0);
       }
       return start;
     };
-    this.#tableAt = { f32: place("f32"), i32: place("i32") };
+    this.#tableAt = { f32: placeTables("f32"), i32: placeTables("i32") };
   }
 
   /** Offset of a buffer's address in the frame. */

@@ -53,7 +53,7 @@ export class Values {
     for (const v of trace.vars) if (live.liveVars.has(v)) this.variables.set(v, code.local("vector"));
     this.worlds = code.local("vector");
 
-    const { from, to } = map.arrays;
+    const { from, to } = map.zeroed;
     if (to > from) {
       code
         .get(FRAME)
