@@ -63,6 +63,12 @@ export const massBounds = {
   },
 } as const satisfies Record<string, Tolerance>;
 
+/** Solutions with the Cholesky factor in tiles against dense elimination: matrices with 0.1 more on the diagonal than beside it. */
+export const factorBounds = {
+  exact: { value: 1e-12, reason: "float64: solutions up to 10, and a condition of some hundreds" },
+  single: { value: 1e-4, reason: "float32: the same, 6e-8 times the condition" },
+} as const satisfies Record<string, Tolerance>;
+
 /** PGS and noslip against MuJoCo's after the same iterations: max |x - ref| / (1 + max |ref|). */
 export const dualBounds = {
   exact: { value: 1e-9, reason: "float64: sums in another order, over 19 sweeps that each add their rounding" },

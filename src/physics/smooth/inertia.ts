@@ -164,12 +164,14 @@ class BodyInertia implements Inertia {
     return this.#metric;
   }
 
-  space(_rows: Rows, contacts: ContactRows): SolverInput["space"] {
+  space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
     const metric = this.#metric;
     const isExplicit = metric !== undefined || this.#m.opt.integrator === mjtIntegrator.RK4;
     this.#implicitly = isExplicit ? undefined : this.#implicitDofs();
     const own = { implicit: this.#implicitly, metric };
-    return (law, weights) => new BodySpace(this.#m, this.#d, contacts, law, own, weights);
+    // those in loops have a dof each
+    const list = rows.flatMap((r) => ("count" in r ? [] : [r]));
+    return (law, weights) => new BodySpace(this.#m, this.#d, { rows: list, contacts }, law, own, weights);
   }
 
   #implicitDofs(): ImplicitDofs | undefined {

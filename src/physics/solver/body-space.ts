@@ -1,5 +1,5 @@
 // the constraint solver over bodies: vectors and trees in place of a Hessian over dofs, for models with many
-import { breakIf, each, flag, loop, variable, when, type Variable } from "../../trace/control.ts";
+import { breakIf, each, flag, loop, variable, when } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   add,
@@ -11,14 +11,12 @@ import {
   not,
   or,
   select,
-  square,
   sub,
-  sum,
   type Bool,
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { add6, dot6, mulInertVec, scale6, ZERO6 } from "../../trace/spatial.ts";
+import { add6, dot6, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { Articulated, bodyMotions } from "../smooth/articulated.ts";
 import { alongDofs } from "../smooth/body-forces.ts";
 import { bodyFrames, type BodyFrames } from "../smooth/body-frames.ts";
@@ -29,19 +27,14 @@ import { FEW_ITERATIONS, hasCones } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
+import { DofHessian, factorsOverDofs } from "./dof-hessian.ts";
 import { FreeBodies, freeBodies } from "./free-bodies.ts";
-import { BodyContacts, push, withValues, type BodyContact, type Sides } from "./body-contacts.ts";
-import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
+import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
+import { solveAroundTrees, type CoupledRow } from "./around-trees.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Dofs and bodies up to which the walk over the trees is written out: an access at a constant index costs a fiftieth. */
 const MAX_IN_LINE = 160;
-
-/** A row over several dofs: it couples them, so its term of the Hessian is not part of the trees'. */
-interface CoupledRow {
-  readonly row: Row;
-  readonly hessian: Variable;
-}
 
 /** The implicit integration of velocities: -h dF/dv of each dof, and the accelerations that result. */
 export interface ImplicitDofs {
@@ -62,7 +55,8 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
  * Newton's method without a Hessian over dofs. Each vector over dofs is held with the spatial motions it gives the bodies,
  * and a gradient as forces on dofs plus spatial forces on bodies: products with M, J and Jᵀ are then sums over the trees.
  * Constraints between one moving body and the world add to that body's stiffness, and the articulated-body algorithm
- * solves the result; constraints between moving bodies are solved by conjugate gradients around it (coupling.ts).
+ * solves the result; constraints between moving bodies are solved by a Hessian over dofs where private memory is a CPU's and
+ * few bodies are loose (dof-hessian.ts), else by conjugate gradients around it (coupling.ts).
  */
 export class BodySpace implements SolverSpace {
   readonly qacc: Field;
@@ -79,6 +73,8 @@ export class BodySpace implements SolverSpace {
   readonly #weights: Weights;
   readonly #tree: Articulated;
   readonly #free: FreeBodies | undefined;
+  /** What solves all that couples bodies, if anything does. */
+  readonly #dofs: DofHessian | undefined;
   /** Spatial motions of the bodies that belong to qvel, qacc and search. */
   readonly #motion: Readonly<Record<DofVector, Field>>;
   /** The gradient: forces on dofs, and spatial forces on bodies. */
@@ -103,7 +99,7 @@ export class BodySpace implements SolverSpace {
   constructor(
     m: ModelView,
     d: WorldData,
-    contacts: ContactRows,
+    { rows, contacts }: { readonly rows: readonly Row[]; readonly contacts: ContactRows },
     law: (index: Int, slot: Int) => ContactLaw,
     { implicit, metric }: BodyTerms,
     weights: Weights,
@@ -111,7 +107,11 @@ export class BodySpace implements SolverSpace {
     this.#m = m;
     this.#d = d;
     this.#frames = bodyFrames(m, d);
-    const free = m.form.hasRoom && contacts.anyCoupled ? freeBodies(m.model) : [];
+    const coupled = rows.filter(({ jac }) => jac.length > 1);
+    this.#dofs = factorsOverDofs(m, contacts, coupled)
+      ? new DofHessian(m, d, this.#frames, contacts, coupled)
+      : undefined;
+    const free = !this.#dofs && m.form.hasRoom && contacts.anyCoupled ? freeBodies(m.model) : [];
     this.#free = free.length > 0 ? new FreeBodies(m, this.#frames, free) : undefined;
     this.#contacts = new BodyContacts(m, d, contacts, this.#frames, this.#free);
     this.#law = law;
@@ -120,7 +120,7 @@ export class BodySpace implements SolverSpace {
     this.#weights = weights;
     this.isInexact = contacts.anyStiff;
     const goesOn = !current().exact && m.opt.iterations >= FEW_ITERATIONS && hasCones(m, contacts);
-    this.isRough = goesOn && this.#contacts.anyCoupled ? flag("rough", false) : undefined;
+    this.isRough = goesOn && this.#contacts.anyCoupled && !this.#dofs ? flag("rough", false) : undefined;
     this.#tree = new Articulated(m, this.#frames, free, metric?.diagonal);
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
@@ -224,6 +224,7 @@ export class BodySpace implements SolverSpace {
     );
     this.#tree.clear();
     this.#free?.clear();
+    this.#dofs?.clear();
   }
 
   addRow(row: Row, law: RowLaw): void {
@@ -232,6 +233,7 @@ export class BodySpace implements SolverSpace {
     if (row.jac.length > 1) {
       const hessian = variable("row_hessian");
       hessian.set(law.hessian);
+      this.#dofs?.addRow(this.#couplings.length, law);
       this.#couplings.push({ row, hessian });
     } else {
       const [{ dof, value }] = row.jac;
@@ -246,6 +248,7 @@ export class BodySpace implements SolverSpace {
   addContact(_index: Int, slot: Int, law: ContactLaw, at: BodyContact): void {
     push(this.#wrench, at, law.force, -1);
     this.#contacts.stiffen(this.#tree, slot, law, at);
+    this.#dofs?.addContact(slot, law, this.#contacts.isCoupled(slot));
   }
 
   /**
@@ -257,6 +260,7 @@ export class BodySpace implements SolverSpace {
     const { search } = this;
     const [implicit, gauss] = [this.#implicit, this.#gauss];
     this.#converged = () => converged.get();
+    this.#dofs?.start();
     each(this.#m.nv, (i) => gauss.dofs.set(i, 0));
     each(this.#m.nbody, (b) => gauss.bodies.setRow(b, ZERO6));
     const turn = variable("turn", TURN.SMOOTH, "i32");
@@ -298,8 +302,6 @@ export class BodySpace implements SolverSpace {
   #solve(): void {
     const { search } = this;
     const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
-    const { anyCoupled } = contacts;
-    const weights = this.#weights;
     const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
@@ -308,51 +310,47 @@ export class BodySpace implements SolverSpace {
       (body) => tree.stiffness(body),
       (i) => add(tree.armature(i), this.#diagonal.at(i)),
     );
-    if (this.#couplings.length === 0 && !anyCoupled) {
-      const against = (b: Int) => scale6(wrench.spatial(b), -1);
-      tree.solve((i) => neg(grad.at(i)), search, motion.search, against, inLine);
-      free?.solve((i) => neg(grad.at(i)), against, search, motion.search);
+    const onTrees = (force: (i: Int) => Scalar, onBody: (b: Int) => Spatial) => {
+      tree.solve(force, search, motion.search, onBody, inLine);
+      free?.solve(force, onBody, search, motion.search);
+    };
+    const dofs = this.#dofs;
+    if (dofs || (this.#couplings.length === 0 && !contacts.anyCoupled)) {
+      onTrees(
+        (i) => neg(grad.at(i)),
+        (b) => scale6(wrench.spatial(b), -1),
+      );
+      if (dofs) when(dofs.couples, () => this.#solveOverDofs(dofs));
       return;
     }
-    const pushed = this.#bodies("coupled_wrench");
-    const pushedDofs = this.#couplings.length > 0 ? new Field("coupled_force", m.nv) : undefined;
-    const rows = this.#couplings.map(({ row, hessian }) => {
-      const own = {
-        hessian: select(this.#isTurn(TURN.NEWTON), hessian.get(), 0),
-        diagA: sum(row.jac.map(({ dof, value }) => mul(m.dof_invweight0.at(dof), square(value)))),
-        weight: weights.row(row),
-      };
-      return coupledRow(row, own, search, pushedDofs!);
-    });
-    const coupled = new CoupledContacts<Sides, BodyContact>(contacts.rows, {
-      hasRoom: m.form.hasRoom,
+    solveAroundTrees(m, {
+      contacts,
       contact: (slot) => this.contact(slot),
-      replace: withValues,
-      jacVec: (at) => contacts.times(motion.search, at),
-      addForce: (at, f) => push(pushed, at, f, 1),
-      weight: (slot) => weights.contact(slot),
-      diagA: (at) => at.diagA(),
+      couplings: this.#couplings,
       law: this.#law,
+      weights: this.#weights,
+      isNewton: () => this.#isTurn(TURN.NEWTON),
+      isRough: () => this.isRough?.get() ?? false,
+      gradient: { dofs: grad, bodies: wrench },
+      search: { dofs: search, bodies: motion.search },
+      solveTrees: onTrees,
     });
-    if (anyCoupled) coupled.find(this.#isTurn(TURN.NEWTON), (slot) => contacts.isCoupled(slot));
-    solveCoupled({
-      fewFollow: m.opt.iterations < FEW_ITERATIONS,
-      isRough: and(this.isRough?.get() ?? false, this.#isTurn(TURN.NEWTON)),
-      each(body) {
-        rows.forEach(body);
-        if (anyCoupled) coupled.each(body);
-      },
-      clear() {
-        each(m.nbody, (b) => pushed.setRow(b, ZERO6));
-        if (pushedDofs) each(m.nv, (i) => pushedDofs.set(i, 0));
-      },
-      solve(share) {
-        const force = (i: Int) => add(mul(share, grad.at(i)), pushedDofs ? pushedDofs.at(i) : 0);
-        const onBody = (b: Int) => add6(scale6(wrench.spatial(b), share), pushed.spatial(b));
-        tree.solve(force, search, motion.search, onBody, inLine);
-        free?.solve(force, onBody, search, motion.search);
-      },
-    });
+  }
+
+  /** The same where something couples bodies. */
+  #solveOverDofs(dofs: DofHessian): void {
+    const [m, d, frames] = [this.#m, this.#d, this.#frames];
+    const wrench = this.#bodies("dof_wrench");
+    const force = new Field("dof_force", m.nv);
+    dofs.collect(
+      this.#law,
+      this.#couplings.map(({ hessian }) => hessian.get()),
+    );
+    dofs.factor((i) => add(this.#tree.armature(i), this.#diagonal.at(i)));
+    copyField(this.#wrench, wrench);
+    alongDofs(m, d, wrench, (i, f) => force.set(i, neg(add(this.#grad.at(i), f))), frames);
+    dofs.solve((i) => force.at(i), this.search);
+    bodyMotions(m, frames, this.search, this.#motion.search);
   }
 
   gradSearch(): Scalar {

@@ -97,10 +97,12 @@ export class CoupledContacts<Sides, At extends Sides> {
     const n = Math.max(1, contacts.slots.nconmax);
     this.#contacts = contacts;
     this.#side = side;
-    this.#list = { index: array("coupled_index", n, "i32"), slot: array("coupled_slot", n, "i32") };
-    this.#preconditioner = array("coupled_P", n);
+    this.#list = { index: array("coupled_index", n, "i32", true), slot: array("coupled_slot", n, "i32", true) };
+    this.#preconditioner = array("coupled_P", n, "f32", true);
     const vector = (name: CgVector) =>
-      Array.from({ length: name === "rr_max" ? 1 : contacts.dim }, (_, k) => array(`coupled_${name}${k}`, n));
+      Array.from({ length: name === "rr_max" ? 1 : contacts.dim }, (_, k) =>
+        array(`coupled_${name}${k}`, n, "f32", true),
+      );
     this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
@@ -128,7 +130,7 @@ export class CoupledContacts<Sides, At extends Sides> {
     const places = new Map<Scalar, LocalArray>();
     const put = (x: Scalar): Scalar => {
       if (isNode(x) && !places.has(x)) {
-        const place = array(`coupled_kept${places.size}`, this.#preconditioner.length, x.type);
+        const place = array(`coupled_kept${places.size}`, this.#preconditioner.length, x.type, true);
         place.set(k, x);
         places.set(x, place);
       }
@@ -174,7 +176,7 @@ export class CoupledContacts<Sides, At extends Sides> {
 }
 
 /** Rows of the Cholesky factor of a contact's Hessian. Directions in which its cost has no curvature have no pivot: their columns are zero. */
-function choleskyRows({ hessian }: ContactLaw, dim: number): Scalar[][] {
+export function choleskyRows({ hessian }: ContactLaw, dim: number): Scalar[][] {
   const L: Scalar[][] = [];
   const part = current().exact ? PIVOT.exact : PIVOT.float32;
   for (let j = 0; j < dim; j++) {

@@ -34,12 +34,17 @@ const SIX = [0, 1, 2, 3, 4, 5] as const;
 const TOGETHER = 2;
 const TINY = 1e-30;
 
-/** Bodies with a free joint and nothing that hangs on them, ascending: none if they are too few or too many for blocks. */
-export function freeBodies({ nbody, body_parentid, body_jntnum, body_jntadr, jnt_type }: Model): number[] {
+/** Bodies with a free joint and nothing that hangs on them, ascending. */
+export function loneBodies({ nbody, body_parentid, body_jntnum, body_jntadr, jnt_type }: Model): number[] {
   const parents = new Set(body_parentid.subarray(1));
-  const free = Array.from({ length: nbody }, (_, b) => b).filter(
+  return Array.from({ length: nbody }, (_, b) => b).filter(
     (b) => body_jntnum[b] === 1 && jnt_type[body_jntadr[b]] === mjtJoint.FREE && !parents.has(b),
   );
+}
+
+/** The same: none if they are too few or too many for blocks. */
+export function freeBodies(model: Model): number[] {
+  const free = loneBodies(model);
   return free.length > 1 && free.length <= MOST ? free : [];
 }
 

@@ -1,0 +1,121 @@
+// Jᵀ W J of contacts in the tiles of dof-tiles.ts: what each is as a sum of squares, kept for an iteration
+import { array, loop, variable, when, type LocalArray, type Variable } from "../../trace/control.ts";
+import {
+  add,
+  band,
+  bor,
+  bxor,
+  eq,
+  mul,
+  ne,
+  select,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { rotational, translational } from "../../trace/spatial.ts";
+import { add3, cross, dot3, row as matRow, scale3, sub3, ZERO3, type Vec3 } from "../../trace/vector.ts";
+import type { ContactLaw } from "../constraint/cone.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
+import type { BodyFrames } from "../smooth/body-frames.ts";
+import type { ModelView } from "../view.ts";
+import { choleskyRows } from "./coupling.ts";
+import { bodyWords, TILE, WORD, type DofTiles } from "./dof-tiles.ts";
+import { addProducts, transposed, type Columns } from "./tile-factor.ts";
+
+const PART = Array.from({ length: TILE }, (_, k) => k);
+
+/** Contacts by index: with W = L Lᵀ, Lᵀ J in the tiles that it touches. */
+export class ContactSquares {
+  readonly #m: ModelView;
+  readonly #frames: BodyFrames;
+  readonly #contacts: ContactRows;
+  readonly #tiles: DofTiles;
+  /** Tiles that a contact touches, 0 where it does not push. */
+  readonly #touched: LocalArray;
+  /** Lᵀ J by direction and dof of a tile, at contacts times tiles. */
+  readonly #rooted: readonly (readonly LocalArray[])[];
+  readonly #words: readonly ((body: Int) => Scalar)[];
+
+  constructor(m: ModelView, frames: BodyFrames, contacts: ContactRows, tiles: DofTiles) {
+    this.#m = m;
+    this.#frames = frames;
+    this.#contacts = contacts;
+    this.#tiles = tiles;
+    const nconmax = Math.max(1, contacts.slots.nconmax);
+    this.#touched = array("tiles_touched", nconmax, "u32", true);
+    this.#rooted = Array.from({ length: contacts.dim }, (_, k) =>
+      PART.map((r) => array(`rooted${k}_${r}`, nconmax * tiles.count, "f32", true)),
+    );
+    this.#words = bodyWords(m.model, tiles);
+  }
+
+  /** Leaves a contact out. */
+  clear(index: Int): void {
+    this.#touched.set(index, toU32(0));
+  }
+
+  /** Keeps a contact; returns the tiles that it touches. */
+  collect(index: Int, slot: Int, law: ContactLaw): Int {
+    const [contacts, frames, m, tiles] = [this.#contacts, this.#frames, this.#m, this.#tiles];
+    const { slots, dim } = contacts;
+    const L = choleskyRows(law, dim);
+    const frame = slots.frame(slot);
+    const axes = [0, 1, 2].map((k) => matRow(frame, k));
+    const along = (k: number, from: number): Vec3 =>
+      axes.reduce<Vec3>(
+        (total, axis, i) => (i + from < k || i + from >= dim ? total : add3(total, scale3(axis, L[i + from][k]))),
+        ZERO3,
+      );
+    const directions = Array.from({ length: dim }, (_, k) => ({ linear: along(k, 0), angular: along(k, 3) }));
+    const pos = slots.pos(slot);
+    const [first, second] = ([0, 1] as const).map((which) => contacts.body(slot, which));
+    const touched = variable("touched", toU32(0), "u32");
+    this.#words.forEach((word, w) => {
+      const [a, b] = [toU32(word(first)), toU32(word(second))];
+      const moving = bxor(a, b);
+      loop(
+        Math.min(tiles.count, WORD * (w + 1)),
+        (I) => {
+          const mask = toU32(tiles.mask(I));
+          when(ne(band(moving, mask), toU32(0)), () => {
+            touched.set(bor(touched.get(), toU32(tiles.bit(I))));
+            const at = add(mul(index, tiles.count), I);
+            for (const r of PART) {
+              const p = add(mul(TILE, I), r);
+              const dof = tiles.dofOf(p);
+              const bit = toU32(tiles.dofBit(p));
+              const has = (x: Int): Bool => ne(band(x, bit), toU32(0));
+              const sign = select(has(moving), select(has(b), 1, -1, "f32"), 0, "f32");
+              const axis = frames.axis(dof);
+              const [turn, v] = [rotational(axis), translational(axis)];
+              const arm = sub3(pos, frames.centre(m.dof_bodyid.at(dof)));
+              const point = scale3(add3(v, cross(turn, arm)), sign);
+              const spin = dim > 3 ? scale3(turn, sign) : ZERO3;
+              directions.forEach(({ linear, angular }, k) => {
+                const value = k < 3 ? dot3(linear, point) : 0;
+                this.#rooted[k][r].set(at, dim > 3 ? add(value, dot3(angular, spin)) : value);
+              });
+            }
+          });
+        },
+        { start: WORD * w },
+      );
+    });
+    this.#touched.set(index, touched.get());
+    return touched.get();
+  }
+
+  /** Adds those of all contacts to the tile (I, J). */
+  add(I: Int, J: Int, sums: readonly (Variable | undefined)[]): void {
+    const { count, bit } = this.#tiles;
+    const tile = bor(toU32(bit(I)), toU32(bit(J)));
+    loop(this.#contacts.slots.count, (c) => {
+      when(eq(band(this.#touched.get(c), tile), tile), () => {
+        const side = (T: Int): Columns => this.#rooted.map((parts) => parts.map((a) => a.get(add(mul(c, count), T))));
+        addProducts(sums, transposed(side(I)), transposed(side(J)), add);
+      });
+    });
+  }
+}
