@@ -1,6 +1,7 @@
 // HandTurnCube: a LEAP-like hand turns a cube about the vertical without dropping it
 import {
   actionRateCost,
+  bodyId,
   defineTask,
   startAround,
   torqueCost,
@@ -10,7 +11,7 @@ import {
   type StartScene,
 } from "../../src/env/index.ts";
 import { cos, sin } from "../../src/trace/math.ts";
-import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
+import { add, div, max, mul, square, sub, type Scalar } from "../../src/trace/scalar.ts";
 import { spread } from "../shared.ts";
 import { VARIED } from "../training.ts";
 
@@ -19,6 +20,9 @@ const FINGER = [0.8, 0, 0.8, 0.8];
 const HOME = [...FINGER, ...FINGER, ...FINGER, 0.8, 0.8, 0.8, 0];
 /** How the cube lies at the start about the vertical (rad). */
 const YAW = -1.25;
+
+/** From the cube to the tips of fingers and thumb. */
+const TIPS = `[${["if", "mf", "rf", "th"].map((finger) => `site_xpos(site.${finger}_tip) - cube`).join(", ")}]`;
 
 const home = startAround({ key: "home" });
 
@@ -35,18 +39,28 @@ function start(s: StartScene) {
 const turned = (s: Scene): Scalar =>
   s.updated("turned", (now, before) => [before ? add(before[0], mul(valueOf(now, "spin")[0], now.dt)) : 0])[0];
 
+/** Cosine and sine of four times the cube's angle about the vertical: it looks the same after a quarter turn. */
+function quarterTurns({ d, model }: Scene): Scalar[] {
+  const at = 9 * bodyId(model, "body", "cube");
+  const [x, y] = [d.xmat.at(at), d.xmat.at(at + 3)];
+  // of an axis that stands upright there is no angle
+  const size = max(add(square(x), square(y)), 1e-6);
+  const [cos2, sin2] = [div(sub(square(x), square(y)), size), div(mul(mul(x, y), 2), size)];
+  return [sub(square(cos2), square(sin2)), mul(mul(cos2, sin2), 2)];
+}
+
 export const handTurnCube = defineTask({
   id: "HandTurnCube",
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 5,
   maxEpisodeSteps: 200,
-  training: { ppo: { numEnvs: 256, steps: 1_000_000, config: { ...VARIED, initialLogStd: -1.2 } } },
+  training: { ppo: { numEnvs: 256, steps: 1_000_000, config: { ...VARIED, initialLogStd: -1.6, gamma: 0.98 } } },
   defaults: {
     /** What an episode is to turn the cube by (rad). */
     success_turn: Math.PI / 2,
   },
   // actions are angles about home, for servos
-  action: { clip: [-1, 1], scale: 0.5, offset: HOME },
+  action: { clip: [-1, 1], scale: 0.75, offset: HOME },
   values: {
     cube: "xpos(body.cube)",
     rates: "to_world(xmat(body.cube), qvel(cube)[3:6])",
@@ -58,8 +72,9 @@ export const handTurnCube = defineTask({
     velocities: { value: `qvel[0:${HOME.length}]`, scale: 0.1 },
     last_action: "action",
     cube: { value: "cube - xpos(body.palm)", scale: 10 },
-    // two of its axes
-    cube_axes: "[xmat(body.cube)[0:2], xmat(body.cube)[3:5], xmat(body.cube)[6:8]]",
+    cube_up: "[xmat(body.cube)[2], xmat(body.cube)[5], xmat(body.cube)[8]]",
+    quarter_turns: quarterTurns,
+    tips: { value: TIPS, scale: 15 },
     cube_velocity: "qvel(cube)[0:3]",
     cube_rates: { value: "rates", scale: 0.3 },
   },
