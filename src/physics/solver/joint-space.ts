@@ -5,12 +5,15 @@ import {
   div,
   dotn,
   le,
+  lt,
   max,
+  min,
   mul,
   ne,
   neg,
   or,
   select,
+  sqrt,
   square,
   sub,
   sum,
@@ -21,6 +24,7 @@ import {
 import { current } from "../../trace/graph.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
+import { mjMINVAL } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { copyField, dotFields, SymMatrix, type Factored, type Sparsity } from "../smooth/sparsity.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
@@ -31,6 +35,9 @@ import type { Weights } from "./trees.ts";
 import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
 type Jacobian = readonly (readonly Scalar[])[];
+
+/** The most that a gradient's norm counts for in the bound of a conjugate direction (eta of mj_solPrimal). */
+const LEAST_NORM = 0.01;
 
 /** Fewest Hessian entries made by contacts alone that are worth a branch. */
 const WORTH_PARTS = 16;
@@ -292,13 +299,15 @@ export class JointSpace implements SolverSpace {
     const My = (i: Int) => sub(Mgrad.at(i), MgradOld.at(i));
     const direction = (i: Int) => search.at(i);
     const dy = dot(direction, y);
-    const tiny = 1e-30;
-    const inverse = div(1, max(dy, tiny));
+    const inverse = div(1, max(dy, mjMINVAL));
     const yMy = dot(y, My);
     const yMg = dot(y, (i) => Mgrad.at(i));
     const dg = dot(direction, (i) => grad.at(i));
     const hz = mul(sub(yMg, mul(mul(2, mul(yMy, inverse)), dg)), inverse);
-    const beta = select(or(first, le(dy, tiny)), 0, hz);
+    // bounded below, so that the direction does not become orthogonal to the gradient
+    const norm = (f: Field) => sqrt(dotFields(f, f));
+    const least = div(-1, max(mjMINVAL, mul(norm(search), min(LEAST_NORM, norm(grad)))));
+    const beta = select(or(first, lt(dy, mjMINVAL)), 0, max(hz, least));
     each(nv, (i) => {
       const next = sub(mul(beta, search.at(i)), Mgrad.at(i));
       gradOld.set(i, grad.at(i));
