@@ -12,6 +12,7 @@ const LANDINGS = { start: 57, size: 4 };
 
 test.each([
   { env: "go1", file: "policy", off: 0.25 },
+  { env: "go1", file: "rough-policy", off: 0.3 },
   { env: "biped", file: "policy", off: 0.25 },
   { env: "g1", file: "policy", off: 0.25 },
 ])("envs/$env/$file walks", async ({ env: folder, file, off }) => {
