@@ -15,7 +15,8 @@ const MODEL = `<mujoco model="places"><option timestep="0.002"/>
     <body name="cube" pos="0.8 0 0.06"><freejoint/><geom name="cube" type="box" size="0.06 0.06 0.06"/></body>
     <body name="post" pos="0.8 0.3 0"><geom name="post" type="sphere" size="0.1"/></body></worldbody>
   <contact><pair name="grip" geom1="cube" geom2="floor" friction="0.6 0.6 0.01 0.001 0.001" condim="4"/></contact>
-  <tendon><spatial name="string" stiffness="20" damping="1" range="0.05 0.4" limited="true" frictionloss="0.2" springlength="0.25"><site site="s0"/><site site="s1"/></spatial></tendon>
+  <tendon><spatial name="string" stiffness="20" damping="1" range="0.05 0.4" limited="true" frictionloss="0.2" springlength="0.25"><site site="s0"/><site site="s1"/></spatial>
+    <fixed name="slack"><joint joint="lift" coef="1"/><joint joint="turn" coef="-0.5"/></fixed></tendon>
   <equality><joint joint1="lift" joint2="turn" polycoef="0 0.05 0 0 0"/><tendon tendon1="string" active="false"/></equality>
   <actuator><motor joint="turn" gear="5" forcerange="-0.4 0.4"/><position joint="lift" kp="100"/></actuator></mujoco>`;
 
@@ -37,6 +38,10 @@ const DRAWN: Readonly<Record<string, Readonly<Record<string, Randomisation>>>> =
     friction: { field: "tendon_frictionloss", scale: [0.5, 2] },
     lengths: { field: "tendon_range", element: 1, set: [0.25, 0.4] },
     forces: { field: "actuator_forcerange", element: 1, set: [0.05, 0.4] },
+  },
+  "springs and dampers of a tendon that has none": {
+    springs: { field: "tendon_stiffness", of: "slack", set: [5, 20] },
+    dampers: { field: "tendon_damping", of: "slack", set: [0.5, 3] },
   },
 };
 

@@ -209,7 +209,8 @@ function exists(name: RandomField, { nominal, index }: Entry, model: Model, name
   if (name === "body_pos") return index > 2 && !free(Math.floor(index / 3));
   if (name === "actuator_forcerange") return model.actuator_forcelimited[row] > 0;
   if (name === "tendon_range") return model.tendon_limited[row] > 0;
-  if (name.startsWith("tendon_")) return nominal !== 0;
+  // friction makes rows, which are there from the start
+  if (name === "tendon_frictionloss") return nominal !== 0;
   if (name === "qpos0") {
     const joint = model.jnt_qposadr.indexOf(index);
     return joint >= 0 && model.jnt_type[joint] >= mjtJoint.SLIDE;

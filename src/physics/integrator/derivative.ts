@@ -10,6 +10,7 @@ import {
   tendonDamped,
   tendonDamping,
   tendonSprung,
+  type Drawn,
 } from "../smooth/coefficients.ts";
 import { actuatorDisabled, actuatorInput } from "../actuator/actuation.ts";
 import { fluidEntries, hasFluid } from "../smooth/fluid.ts";
@@ -125,23 +126,24 @@ function saturated(m: ModelView, d: WorldData, i: number): Bool {
   return or(le(force, low), ge(force, high));
 }
 
-/** Parameters of actuators by index, of which worlds may have their own. */
-export interface ActuatorParameters {
-  readonly actuator_gainprm: { at(i: number): Scalar | undefined };
-  readonly actuator_biasprm: { at(i: number): Scalar | undefined };
-}
+/** Parameters of actuators and tendons by index, of which worlds may have their own. */
+export type OwnParameters = Readonly<
+  Record<"actuator_gainprm" | "actuator_biasprm" | "tendon_damping" | "tendon_stiffness", Drawn>
+>;
 
 /**
  * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
- * derivatives of implicitfast, implicit and discrete. Known from the model and which parameters of actuators worlds draw.
+ * derivatives of implicitfast, implicit and discrete. Known from the model and which of these parameters worlds draw.
  */
-export function couplesDofs(model: Model, own: ActuatorParameters): boolean {
+export function couplesDofs(model: Model, own: OwnParameters): boolean {
   const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
   if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
   if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
   const discrete = isDiscrete(model);
   if (!discrete && model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
-  if (tendons.some((t) => tendonDamped(model, t) || (discrete && tendonSprung(model, t)))) return true;
+  const isDamped = (t: number) => tendonDamped(model, t, own.tendon_damping);
+  const isSprung = (t: number) => discrete && tendonSprung(model, t, own.tendon_stiffness);
+  if (tendons.some((t) => isDamped(t) || isSprung(t))) return true;
   // the drag of a fluid on a body depends on all dofs that move it
   if (model.opt.density > 0 || model.opt.viscosity > 0) return true;
   return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {
@@ -151,7 +153,7 @@ export function couplesDofs(model: Model, own: ActuatorParameters): boolean {
     // forces that do not depend on velocity, nor on length where that counts
     const gain = model.actuator_gaintype[i];
     const bias = model.actuator_biastype[i];
-    const steady = (isAffine: boolean, prm: ActuatorParameters["actuator_biasprm"]) =>
+    const steady = (isAffine: boolean, prm: Drawn) =>
       isAffine && prm.at(10 * i + 2) === 0 && !(discrete && prm.at(10 * i + 1) !== 0);
     return !(
       (gain === mjtGain.FIXED || steady(gain === mjtGain.AFFINE, own.actuator_gainprm)) &&

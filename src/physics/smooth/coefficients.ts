@@ -65,19 +65,24 @@ export function polyTable(name: string, rows: readonly Poly<Scalar>[]): (i: Int)
 export const dofDamping = ({ model, dof_damping: own }: ModelView, dof: number): Poly<Scalar> =>
   withActuators<Scalar>(model, polyOf(own.at(dof), model.dof_dampingpoly, dof), false, model.dof_jntid[dof]);
 
+/** A field of which worlds may have their own numbers. */
+export interface Drawn {
+  at(i: number): Scalar | undefined;
+}
+
 const tendonDampingOf = (model: Model, t: number, own: Scalar): Poly<Scalar> =>
   withActuators<Scalar>(model, polyOf(own, model.tendon_dampingpoly, t), true, t);
 
 export const tendonDamping = ({ model, tendon_damping: own }: ModelView, t: number): Poly<Scalar> =>
   tendonDampingOf(model, t, own.at(t));
 
-/** Whether a tendon is damped, known from the model alone. */
-export const tendonDamped = (model: Model, t: number): boolean =>
-  !isZero(tendonDampingOf(model, t, model.tendon_damping[t]));
+/** Whether a tendon is damped, in the model or in some world. `own`: what worlds draw, which is no number. */
+export const tendonDamped = (model: Model, t: number, own: Drawn): boolean =>
+  own.at(t) !== model.tendon_damping[t] || !isZero(tendonDampingOf(model, t, model.tendon_damping[t]));
 
-/** Whether a tendon has a spring, known from the model alone. */
-export const tendonSprung = (model: Model, t: number): boolean =>
-  !isZero(polyOf(model.tendon_stiffness[t], model.tendon_stiffnesspoly, t));
+/** Whether a tendon has a spring, in the model or in some world. */
+export const tendonSprung = (model: Model, t: number, own: Drawn): boolean =>
+  own.at(t) !== model.tendon_stiffness[t] || !isZero(polyOf(model.tendon_stiffness[t], model.tendon_stiffnesspoly, t));
 
 export const jointStiffness = ({ model, jnt_stiffness: own }: ModelView, j: number): Poly<Scalar> =>
   polyOf<Scalar>(own.at(j), model.jnt_stiffnesspoly, j);

@@ -12,7 +12,7 @@ import { hasExactDiagonal } from "../constraint/exact-diagonal.ts";
 import { isDiscrete } from "../constraint/metric-weights.ts";
 import { crb } from "./crb.ts";
 import { factorM } from "./factor_m.ts";
-import { couplesDofs, derivativeEntries, type ActuatorParameters } from "../integrator/derivative.ts";
+import { couplesDofs, derivativeEntries, type OwnParameters } from "../integrator/derivative.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
 import {
   makeDiagonalMetric,
@@ -135,7 +135,7 @@ export class JointInertia implements Inertia {
 }
 
 /** Whether loops over bodies can solve a model: what joint space alone can do is left to it. */
-export function solvesByBodies(model: Model, own: ActuatorParameters = model): boolean {
+export function solvesByBodies(model: Model, own: OwnParameters = model): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
   if (couplesDofs(model, own) || solvesDual(model) || hasExactDiagonal(model)) return false;
   // at the end of the step equalities are stiffer yet than conjugate gradients around the trees take them in float32
