@@ -50,7 +50,7 @@ async function play(source: string, count: number, under: Under, seed: number): 
   const found = TASKS[id as keyof typeof TASKS];
   if (!found) throw new Error(`${source} is of ${id}; pass a policy of ${Object.keys(TASKS).join(" or ")}.`);
   const task = everywhere(found.task);
-  // each world of MuJoCo compiles a height field of its own
+  // each world of MuJoCo has a height field of its own; about a hundred of them fit one process, freed or not
   const most = Math.min(count, under === "mujoco" ? 48 : 250, await mostWorlds(under, id));
   const episodes: Episode[] = [];
   for (let first = 0; first < count; first += most) {
