@@ -12,7 +12,6 @@ import { bindingsOf, entryOf, kernelCode, type Job, type JobPass } from "./kerne
 import type { KernelName } from "./kernel-table.ts";
 import type { Uniforms, UniformValues } from "./uniforms.ts";
 import { UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
-import { compileWgsl } from "../../wgsl/compile.ts";
 import {
   ALIGNED,
   learnerInWasm,
@@ -39,6 +38,9 @@ interface Task {
   readonly uniforms: Uint32Array;
   readonly commands: readonly Command[];
 }
+
+/** The compiler of WGSL: a page loads it with the first learner that needs it. */
+let compileWgsl: typeof import("../../wgsl/compile.ts").compileWgsl;
 
 /** Modules of this process: kernels do not depend on the learner. */
 const modules = new Map<KernelName, CompiledModule>();
@@ -99,6 +101,7 @@ export class WasmBacking implements Backing {
     const [problem] = held.problems;
     if (problem !== undefined)
       throw new CorralError("wasm-memory", problem.text, { bytes: held.totalBytes, most: MOST_BYTES });
+    ({ compileWgsl } = await import("../../wgsl/compile.ts"));
     const hold = await hostBudget().reserve(held, plan.name);
     try {
       return new WasmBacking(held, threadsFor(plan.products, mostThreads), hold);
