@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { importModule } from "../core/typescript.ts";
+import { importModule, isModuleFile } from "../core/typescript.ts";
 import { isJsEnv } from "../env/js-env.ts";
 import { register } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
@@ -12,7 +12,7 @@ const files = new Map<string, string>();
 /** The file that a task came from, absolute; undefined for those of corral. */
 export const taskFileOf = (id: string): string | undefined => files.get(id);
 
-export const isTaskFile = (argument: string): boolean => /\.[mc]?[jt]s$/.test(argument) && !argument.startsWith("-");
+export const isTaskFile = (argument: string): boolean => isModuleFile(argument) && !argument.startsWith("-");
 
 /** The arguments with each task file registered and replaced by its id. */
 export async function withTaskFiles(args: readonly string[]): Promise<string[]> {

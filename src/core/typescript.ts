@@ -21,6 +21,9 @@ export function tsxOf(from: string): string | undefined {
 /** Whether a TypeScript file at an absolute path can be imported by this process, with `importTypeScript`. */
 export const readsTypeScript = (path: string): boolean => native() || throughTsx || tsxOf(path) !== undefined;
 
+/** Whether a path is that of a module of code, in JavaScript or TypeScript. */
+export const isModuleFile = (path: string): boolean => /\.[cm]?[jt]s$/.test(path);
+
 let registered = false;
 
 /** Imports a module of the user's by its absolute path, through the tsx of its project where Node needs that. */

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { badOption } from "../core/options.ts";
 import { show } from "../core/show.ts";
-import { importModule } from "../core/typescript.ts";
+import { importModule, isModuleFile } from "../core/typescript.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Algorithm } from "../rl/algorithm.ts";
@@ -33,15 +33,12 @@ export async function updateOf(
   if (!(algorithm instanceof Ppo))
     throw badOption(name, path, "PPO's policy imitates, collecting on the device: leave out algo and collect, or this");
   if (teacher !== undefined) {
-    const own = MODULE.test(teacher) ? await teacherIn(teacher) : policyIn(policyFile(teacher), env);
+    const own = isModuleFile(teacher) ? await teacherIn(teacher) : policyIn(policyFile(teacher), env);
     return () => algorithm.imitate(own);
   }
   const steps = readDemonstrations(path, env);
   return () => algorithm.clone(steps);
 }
-
-/** A file of code, whatever else is a policy. */
-const MODULE = /\.[cm]?[jt]s$/;
 
 /** The function that a module is made for. Throws `bad-teacher`. */
 async function teacherIn(path: string): Promise<Teacher> {
