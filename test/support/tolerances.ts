@@ -143,6 +143,16 @@ export const touchBounds = {
   },
 } as const satisfies Record<string, Tolerance>;
 
+/** Contacts of fine hulls deep in each other. */
+export const deepHullBounds = {
+  place: { value: 1e-5, reason: "m: a ten-thousandth of hulls of 10 cm" },
+  normal: { value: 1e-3, reason: "of a unit vector" },
+  same: {
+    value: 0.98,
+    reason: "share of poses with all contacts as MuJoCo has them: corners may tie to float32's last place",
+  },
+} as const satisfies Record<string, Tolerance>;
+
 /** Contacts with height fields against MuJoCo's, relative to the bounding radius of the shape on the field. */
 export const fieldBounds = {
   distance99: {

@@ -28,7 +28,7 @@ import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
 import { polytope } from "./polytope.ts";
 import { vector } from "./registers.ts";
-import { isKind } from "./support.ts";
+import { isKind, isPolyhedron } from "./support.ts";
 import { MOST_CONVEX_CONTACTS, type ConvexCollider, type ConvexContacts, type ConvexShape } from "./types.ts";
 
 /** Contacts as they are found. */
@@ -141,7 +141,7 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
       if (faces !== false && several !== false)
         when(and(several, faces), () => {
           const { pair, found: best } = found;
-          const swapped = manifold(pair, best.normal, best.a, best.b, [scratch.w, scratch.a], (dist, at, along) =>
+          const swapped = manifold(pair, best, [scratch.w, scratch.a], (dist, at, along) =>
             contacts.push(mul(dist, found.size), found.place(at), mulMatVec(p.mat, along)),
           );
           normal.setIf(swapped, neg3(found.normal));
@@ -170,7 +170,7 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
     },
     { label: "turns" },
   );
-  const edged = [a, b].map((s) => isKind(s, mjtGeom.BOX, mjtGeom.MESH)).reduce(and);
+  const edged = and(isPolyhedron(a), isPolyhedron(b));
   when(and(turns, edged), () => contacts.dropFlat());
   return contacts;
 };

@@ -1,5 +1,18 @@
 // one search of two shapes where they are in the world
-import { add, div, max, mul, sub, type Bool, type Scalar } from "../../../trace/scalar.ts";
+import {
+  add,
+  and,
+  band,
+  bitcastF32,
+  bitcastU32,
+  div,
+  max,
+  mul,
+  select,
+  sub,
+  type Bool,
+  type Scalar,
+} from "../../../trace/scalar.ts";
 import {
   addScaled3,
   add3,
@@ -15,8 +28,11 @@ import type { Placed } from "./faces.ts";
 import { polytope, type Polytope } from "./polytope.ts";
 import type { Found } from "./record.ts";
 import { search } from "./search.ts";
-import { coreOf } from "./support.ts";
+import { coreOf, isPolyhedron } from "./support.ts";
 import type { ConvexDistance, ConvexOptions, ConvexShape } from "./types.ts";
+
+/** The bits of a float32 that hold its power of two. */
+const EXPONENT = 0x7f800000;
 
 /** What a search found, global. */
 export interface Located extends ConvexDistance {
@@ -31,7 +47,10 @@ export interface Located extends ConvexDistance {
 
 /** Searches two shapes for their signed distance up to `reach`. */
 export function locate(a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions, p: Polytope): Located {
-  const size = max(add(a.radius, b.radius), 1e-12);
+  const sum = max(add(a.radius, b.radius), 1e-12);
+  // in units of a power of two the corners of boxes and hulls are exact, and flat faces flat
+  const flat = and(isPolyhedron(a), isPolyhedron(b));
+  const size = select(flat, bitcastF32(band(bitcastU32(sum), EXPONENT)), sum);
   const perSize = div(1, size);
   const [first, second] = [coreOf("a", a, perSize), coreOf("b", b, perSize)];
   const rounding = add(first.rounding, second.rounding);

@@ -79,8 +79,14 @@ export interface Faces {
   corners(side: Int, face: Int): Int;
   /** Corners run clockwise seen from outside. */
   corner(side: Int, face: Int, k: Int): Vec3;
+  /** Whether a corner of a hull is one of no polygon, since it lies flat between others. */
+  isBare(side: Int, id: Int): Bool;
+  /** Which corner of a box or a hull that is (`Core.corner`), and where such a corner is. */
+  cornerId(side: Int, face: Int, k: Int): Int;
+  cornerOf(side: Int, id: Int): Vec3;
   /** Where the edge of a box or a hull leads that a face about a corner stands for; `next` is the face's next corner. */
   edgeEnd(side: Int, face: Int, corner: Vec3, next: Vec3): Vec3;
+  isBox(side: Int): Bool;
   isCylinder(side: Int): Bool;
   /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which. */
   cylinder(side: Int, out: Vec3): { side: Bool; cap: Bool; face: Int; ends: readonly [Vec3, Vec3] };
@@ -197,6 +203,30 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       });
       return place(side, local);
     },
+    isBare(side, id) {
+      if (!hasHull) return false;
+      const polygons = variable("polygons_about", 1, "i32");
+      polygons.set(1);
+      when(is(side, mjtGeom.MESH), () => polygons.set(tables.polygonCountOf!(id)));
+      return eq(polygons.get(), 0);
+    },
+    cornerId(side, face, k) {
+      const id = variable("corner_id", boxCorner(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1)), "i32");
+      if (hasHull)
+        when(is(side, mjtGeom.MESH), () => {
+          const polygon = add(firstPolygon(side), face);
+          const back = sub(sub(tables.cornerCount!(polygon), 1), k);
+          id.set(tables.corner!(add(tables.firstCorner!(polygon), back)));
+        });
+      return id.get();
+    },
+    cornerOf(side, id) {
+      const box = half(side).map((x, c) => mul(x, signs(id)[c])) as unknown as Vec3;
+      return place(
+        side,
+        orOfHull(side, box, () => scale3(tables!.vertex(id), a.perSize)),
+      );
+    },
     edgeEnd(side, face, corner, next) {
       const axis = idiv(face, 2);
       const h = half(side);
@@ -204,6 +234,7 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       const across = addScaled3(corner, mul(-2, width), this.normal(side, face));
       return select3(hasHull && is(side, mjtGeom.MESH), next, across);
     },
+    isBox: (side) => is(side, mjtGeom.BOX),
     isCylinder,
     cylinder(side, out) {
       const h = half(side);

@@ -1,5 +1,5 @@
 // corners of what two flat faces share, or an edge and a face (multiccd without a margin)
-import { array, breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { breakIf, loop, variable, when } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -14,11 +14,9 @@ import {
   min,
   mul,
   ne,
-  neg,
   not,
   or,
   select,
-  square,
   sub,
   type Bool,
   type Int,
@@ -26,21 +24,14 @@ import {
 } from "../../../trace/scalar.ts";
 import { addScaled3, cross, dot3, lengthSquared, neg3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { unit } from "./directions.ts";
-import { facesOf, LEVEL, type Placed } from "./faces.ts";
+import { facesOf, type Placed } from "./faces.ts";
+import { ALONG, meeting, MOST_FACES, OPPOSED } from "./meeting.ts";
+import type { Found } from "./record.ts";
 import { largestQuadrilateral } from "./quadrilateral.ts";
 import { cornerAt, vector, type Corners } from "./registers.ts";
 
-/** Normals of faces that meet, and an edge that lies on a face: mjFACE_TOL and mjEDGE_TOL. */
-const OPPOSED = 0.996;
-const ALONG = 0.0888;
-/** A corner this near to the plane of contact, in sizes of the pair, is on it. */
-const TOUCHING = 1e-6;
-/** Squares of sines that differ by less are the same. */
-const LEVEL_SQUARE = 1e-12;
 /** A corner this far out of a side is inside of it. */
 const INSIDE = 1e-7;
-/** Faces that may meet at a corner, of each side. */
-const MOST_FACES = 16;
 /** More edges than lead on from a corner, and a rank behind all others. */
 const MOST_EDGES = 1 << 16;
 const UNRANKED = MOST_FACES * MOST_EDGES;
@@ -49,94 +40,17 @@ const put = (of: Corners, i: Int, v: Vec3): void => v.forEach((x, k) => of[k].se
 
 /**
  * Calls `emit` with each corner (distance, position, normal, in the frame of the first shape and units of the pair), or
- * never where no faces meet. `normal` is that of the deepest points `a` and `b`. Returns whether an edge of the first shape
- * lies along a face of the second and none of it is over that: then MuJoCo has the deepest points of one shape for those
- * of the other.
+ * never where no faces meet. Returns whether an edge of the first shape lies along a face of the second and none of it is
+ * over that: then MuJoCo has the deepest points of one shape for those of the other.
  */
 export function manifold(
   pair: Placed,
-  normal: Vec3,
-  a: Vec3,
-  b: Vec3,
+  deepest: Found,
   buffers: readonly [Corners, Corners],
   emit: (dist: Scalar, pos: Vec3, normal: Vec3) => void,
 ): Bool {
   const faces = facesOf(pair);
-  const out = (side: Int): Vec3 => normal.map((x) => mul(x, select(eq(side, 0), 1, -1))) as unknown as Vec3;
-  const heights = [dot3(normal, a), neg(dot3(normal, b))];
-  const onPlane = (side: Int, corner: Vec3, within = TOUCHING): Bool =>
-    gt(dot3(out(side), corner), sub(select(eq(side, 0), heights[0], heights[1]), within));
-
-  /** The cap of a cylinder on the other's side: whether it is what is met, not its rim, and how that side lies. */
-  const capOnSide = (cap: 0 | 1) => {
-    const [axis, up] = [faces.normal(cap, 0), faces.normal(1 - cap, 0)];
-    const slant = cross(normal, axis);
-    const met = lt(add(dot3(slant, slant), LEVEL_SQUARE), square(dot3(normal, up)));
-    const tilt = abs(dot3(axis, up));
-    return { met, beside: lt(tilt, ALONG), level: lt(square(tilt), LEVEL_SQUARE) };
-  };
-
-  // faces that hold the corners of each side which touch, and how many these are: one, two, or a face
-  const list = array("meeting_faces", 2 * MOST_FACES, "i32");
-  const counts = array("meeting_count", 2, "i32");
-  const touching = array("meeting_corners", 2, "i32");
-  const levels = ["level", "bare", "level_at"].map((name) => array(`${name}_of`, 2, "i32"));
-  loop(faces.hasHull ? 2 : 0, (side) => {
-    const { corners, bare, vertex } = faces.level(side, out(side), (corner) => onPlane(side, corner, LEVEL));
-    [corners, bare, vertex].forEach((x, k) => levels[k].set(side, x));
-  });
-  // a corner on a face, or an edge on an edge: then MuJoCo looks among the polygons that all of these are corners of
-  const isPlain = le(add(levels[0].get(0), levels[0].get(1)), 4);
-  const about = (side: Int) => {
-    const faced = faces.about(side, levels[2].get(side));
-    const none = and(isPlain, gt(levels[1].get(side), 0));
-    return { count: select(none, 0, faced.count, "i32"), face: faced.face };
-  };
-  loop(2, (side) => {
-    const most = variable("most_corners", 1, "i32");
-    const count = variable("faces_found", 0, "i32");
-    when(
-      faces.isCylinder(side),
-      () => {
-        const round = faces.cylinder(side, out(side));
-        // a cap that the first cylinder's side lies on is a face where an end of that is deepest, not the rim; if level, where both may be
-        const { met, level } = capOnSide(1);
-        const holds = and(eq(side, 1), or(met, and(level, le(pair.a.half[2], pair.b.half[0]))));
-        most.set(select(round.side, 2, select(holds, 3, 1, "i32"), "i32"));
-        list.set(mul(side, MOST_FACES), round.face);
-        count.set(select(round.cap, 1, 0, "i32"));
-      },
-      () => {
-        const near = about(side);
-        loop(
-          near.count,
-          (i) => {
-            const face = near.face(i);
-            when(gt(dot3(faces.normal(side, face), out(side)), 0), () => {
-              const here = variable("corners_here", 0, "i32");
-              here.set(0);
-              loop(faces.corners(side, face), (k) => {
-                const on = onPlane(side, faces.corner(side, face, k));
-                here.set(add(here.get(), select(on, 1, 0, "i32")));
-              });
-              const some = min(here.get(), 3);
-              when(gt(some, most.get()), () => {
-                most.set(some);
-                count.set(0);
-              });
-              when(and(eq(some, most.get()), lt(count.get(), MOST_FACES)), () => {
-                list.set(add(mul(side, MOST_FACES), count.get()), face);
-                count.set(add(count.get(), 1));
-              });
-            });
-          },
-          { label: "faces" },
-        );
-      },
-    );
-    counts.set(side, count.get());
-    touching.set(side, most.get());
-  });
+  const { list, counts, touching, known, ends: corners, meets, about, capOnSide, out } = meeting(pair, faces, deepest);
 
   // two faces that meet: the first of the second shape for the first of the first
   const found = variable("faces_meet", 0, "i32");
@@ -199,14 +113,18 @@ export function manifold(
     const single = eq(touching.get(side), 1);
     // from a corner an edge of each face about it leads on, from an edge itself
     const near = about(side);
-    loop(select(round, 0, near.count, "i32"), (i) => {
+    const straight = and(known, not(single));
+    when(straight, () => {
+      offer(0, ...corners(side));
+    });
+    loop(select(or(round, straight), 0, near.count, "i32"), (i) => {
       const face = near.face(i);
       const n = faces.corners(side, face);
       loop(n, (k) => {
+        const next = select(eq(add(k, 1), n), 0, add(k, 1), "i32");
         p.set(faces.corner(side, face, k));
-        q.set(faces.corner(side, face, select(eq(add(k, 1), n), 0, add(k, 1), "i32")));
-        const [onP, onQ] = [onPlane(side, p.get()), onPlane(side, q.get())];
-        when(and(onP, or(single, onQ)), () => {
+        q.set(faces.corner(side, face, next));
+        when(and(meets(side, face, k), or(single, meets(side, face, next))), () => {
           q.setIf(single, faces.edgeEnd(side, face, p.get(), q.get()));
           offer(i, p.get(), q.get());
         });

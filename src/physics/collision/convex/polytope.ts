@@ -37,7 +37,7 @@ const MOST_FACES = 64;
 /** Corners of clipped polygons at most. */
 const MOST_CORNERS = 128;
 /** Height above a face, in sizes of the pair, from which it is seen. */
-const SEEN = 1e-7;
+export const SEEN = 1e-7;
 /** Faces this near to the nearest one, in distance and by cosine, are one face of the shapes. */
 const LEVEL = 1e-6;
 const ALIGNED = 0.999;
@@ -53,13 +53,15 @@ export interface Polytope {
   /** Scratch of the search, which a manifold may use after it. */
   readonly w: readonly LocalArray[];
   readonly a: readonly LocalArray[];
+  /** Which corners of both shapes the vertices of the nearest face are (`Core.corner`). */
+  triangle(): readonly [a: Vec3, b: Vec3];
   /** Starts from a triangle, seen from both sides. */
   begin(corners: readonly Vertex[]): void;
   /** Unit normal and distance of the face that is nearest, signed. */
   normal(): Vec3;
   distance(): Scalar;
   /** Adds a vertex and finds the nearest face. */
-  expand(v: Vertex): void;
+  expand(v: Vertex, seen: Scalar): void;
   /** Whether a vertex is there already. */
   holds(w: Vec3): Bool;
   /** False where faces are lost: then the nearest one is the last that was. */
@@ -74,6 +76,7 @@ export function polytope(polygon = 0): Polytope {
   const room = Math.min(Math.max(MOST_VERTICES, polygon), MOST_CORNERS);
   const w = triple("epa_w", room);
   const a = triple("epa_a", room);
+  const ids = [0, 1].map((side) => array(`epa_id${side}`, MOST_VERTICES));
   const faces = variable("epa_faces", 0, "i32");
   const normals = triple("epa_n", MOST_FACES);
   const distances = array("epa_d", MOST_FACES);
@@ -106,6 +109,7 @@ export function polytope(polygon = 0): Polytope {
       three.forEach((v, i) => {
         write(w, i, v.w);
         write(a, i, v.a);
+        ids.forEach((x, side) => x.set(i, v.ids[side]));
       });
       const [p, q, r] = three.map((v) => v.w);
       const n = cross(sub3(q, p), sub3(r, p));
@@ -132,10 +136,11 @@ export function polytope(polygon = 0): Polytope {
       });
       return eq(repeats.get(), 1);
     },
-    expand(v) {
+    expand(v, seen) {
       const made = vertices.get();
       write(w, made, v.w);
       write(a, made, v.a);
+      ids.forEach((x, side) => x.set(made, v.ids[side]));
       vertices.set(add(made, 1));
       loop(made, (i) => edges.set(i, 0));
 
@@ -150,7 +155,7 @@ export function polytope(polygon = 0): Polytope {
           const distance = distances.get(i);
           const height = sub(dot3(read(normals, i), v.w), distance);
           when(
-            gt(height, SEEN),
+            gt(height, seen),
             () => {
               const packed = corners.get(i);
               const ends = [0, 1, 2].map((k) => corner(packed, k));
@@ -198,6 +203,10 @@ export function polytope(polygon = 0): Polytope {
       );
       const lost = or(lt(sub(faces.get(), known.get()), 3), not(lt(faces.get(), MOST_FACES)));
       broken.set(select(or(lost, not(lt(least.get(), FAR))), 1, 0, "i32"));
+    },
+    triangle() {
+      const packed = corners.get(nearest.get());
+      return ids.map((x) => [0, 1, 2].map((k) => x.get(corner(packed, k)))) as unknown as readonly [Vec3, Vec3];
     },
     front() {
       const normal = vector("front_normal", read(normals, nearest.get()));

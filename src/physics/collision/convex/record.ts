@@ -1,6 +1,6 @@
 // what the search keeps of a direction
 import { variable } from "../../../trace/control.ts";
-import type { Bool, Int, Scalar } from "../../../trace/scalar.ts";
+import { eq, select, toI32, type Bool, type Int, type Scalar } from "../../../trace/scalar.ts";
 import type { Vec3 } from "../../../trace/vector.ts";
 import { vector, type VectorVariable } from "./registers.ts";
 
@@ -28,6 +28,21 @@ export function keep(into: Best, h: Scalar, n: Vec3, onA: Vec3, onB: Vec3): void
   into.b.set(onB);
 }
 
+/** The face of the difference of two shapes at which a search ends. */
+export function faceRecord() {
+  const isFace = variable("is_face", 0, "i32");
+  const corners = [0, 1].map((side) => vector(`triangle${side}_`));
+  const three = (side: number): Corner3 => corners[side].get().map(toI32) as unknown as Corner3;
+  return {
+    keep: (triangle: readonly [Vec3, Vec3]) => corners.forEach((c, side) => c.set(triangle[side])),
+    confirm: (certain: Bool) => isFace.set(select(certain, 1, 0, "i32")),
+    found: (): Pick<Found, "isFace" | "triangle"> => ({ isFace: eq(isFace.get(), 1), triangle: [three(0), three(1)] }),
+  };
+}
+
+/** Three corners of a shape, some of them perhaps one (`Core.corner`). */
+export type Corner3 = readonly [Int, Int, Int];
+
 /** What a search found, in units of the pair's size and the frame of the first shape. */
 export interface Found {
   /** False if the shapes are farther apart than the reach. */
@@ -40,4 +55,7 @@ export interface Found {
   readonly b: Vec3;
   /** Support points taken. */
   readonly turns: Int;
+  /** Whether boxes and hulls overlap least along a face of their difference, and the corners of each that make its triangle. */
+  readonly isFace: Bool;
+  readonly triangle: readonly [Corner3, Corner3];
 }

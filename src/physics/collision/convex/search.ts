@@ -24,7 +24,6 @@ import {
 } from "../../../trace/scalar.ts";
 import {
   add3,
-  cross,
   dot3,
   mulMatTVec,
   mulMatVec,
@@ -33,11 +32,12 @@ import {
   scale3,
   select3,
   sub3,
+  ZERO3,
   type Mat3,
   type Vec3,
 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
-import { MOST_VERTICES, type Polytope } from "./polytope.ts";
+import { MOST_VERTICES, SEEN, type Polytope } from "./polytope.ts";
 import { aside, axisOf, direction, lateral, unit } from "./directions.ts";
 import { lineOf, newtonStep } from "./newton.ts";
 import {
@@ -58,10 +58,10 @@ import {
   AWAY,
   CLOSED,
 } from "./phases.ts";
-import { keep, NONE, record, type Found } from "./record.ts";
+import { faceRecord, keep, NONE, record, type Found } from "./record.ts";
 import { vector } from "./registers.ts";
-import { holds, insert, largest, reduce, simplex, witnesses } from "./simplex.ts";
-import { supportPoint, type Core } from "./support.ts";
+import { holds, insert, largest, reduce, simplex, widens, witnesses } from "./simplex.ts";
+import { idsOf, isPolyhedron, supportPoint, type Core } from "./support.ts";
 import { facingPoints, ontoFaces } from "./onto-faces.ts";
 import type { ConvexOptions } from "./types.ts";
 
@@ -79,8 +79,9 @@ export function search(
   p: Polytope,
 ): Found {
   const { rot, offset } = second;
-  const smooth = (c: Core) => c.is(mjtGeom.ELLIPSOID, mjtGeom.CYLINDER);
-  const curved = or(smooth(a), smooth(b));
+  const curved = [a, b].map((c) => c.is(mjtGeom.ELLIPSOID, mjtGeom.CYLINDER)).reduce(or);
+  // the difference of two has faces, one of which the search ends with
+  const discrete = and(and(isPolyhedron(a.shape), isPolyhedron(b.shape)), le(reach, 0));
   const limit = Math.min(GJK_TURNS, Math.max(1, options.iterations));
   const cut = add(reach, SLACK);
 
@@ -116,6 +117,7 @@ export function search(
   const rolls = variable("rolls", 0, "i32");
   const line = lineOf(a, b, rot, offset);
   const last = variable("last_try", 0, "i32");
+  const face = faceRecord();
 
   loop(
     MOST_TURNS,
@@ -128,6 +130,7 @@ export function search(
       const onB = add3(mulMatVec(rot, supportPoint(b, neg3(mulMatTVec(rot, n)))), offset);
       const w = sub3(onA, onB);
       const h = dot3(n, w);
+      const point = { w, a: onA, ids: discrete === false ? ZERO3 : idsOf(a, b) };
       const mine = mode.get();
       const times = count.get();
       count.set(add(times, 1));
@@ -186,7 +189,7 @@ export function search(
         });
 
         when(eq(goes.get(), 1), () => {
-          when(not(known), () => insert(s, { w, a: onA }));
+          when(not(known), () => insert(s, point));
           const nearest = reduce(s, target.get());
           const l = sqrt(nearest.distance2);
           when(
@@ -213,19 +216,13 @@ export function search(
 
       // points that make a triangle
       when(eq(mine, MODE.WIDEN), () => {
-        const edge = sub3(s.w[1].get(), s.w[0].get());
-        const to = sub3(w, s.w[0].get());
-        const wide = cross(to, edge);
-        const far = gt(dot3(wide, wide), mul(1e-10, dot3(edge, edge)));
-        const one = eq(s.count.get(), 1);
-        const enough = or(and(one, gt(dot3(to, to), 1e-8)), and(not(one), far));
-        when(enough, () => insert(s, { w, a: onA }));
+        when(widens(s, w), () => insert(s, point));
         next.set(NEXT.WIDEN);
       });
 
       when(eq(mine, MODE.EXPAND), () => {
         consider();
-        const closed = lt(sub(h, p.distance()), CLOSED);
+        const closed = lt(sub(h, p.distance()), select(discrete, 0, CLOSED));
         const stop = variable("epa_stop", 0, "i32");
         stop.set(select(or(closed, ge(p.vertices.get(), MOST_VERTICES)), 1, 0, "i32"));
         when(eq(stop.get(), 0), () => {
@@ -233,7 +230,7 @@ export function search(
             p.holds(w),
             () => stop.set(1),
             () => {
-              p.expand({ w, a: onA });
+              p.expand(point, select(discrete, 0, SEEN));
               when(
                 p.sound(),
                 () => d.set(p.normal()),
@@ -245,9 +242,10 @@ export function search(
         when(ne(stop.get(), 0), () => next.set(NEXT.AXES));
         if (curved !== true)
           when(and(eq(stop.get(), 1), not(curved)), () => {
-            const face = p.front();
-            keep(best, face.distance, face.normal, face.a, face.b);
-            start(MODE.CHECK, face.normal);
+            const front = p.front();
+            if (discrete !== false) face.keep(p.triangle());
+            keep(best, front.distance, front.normal, front.a, front.b);
+            start(MODE.CHECK, front.normal);
             next.set(NEXT.NONE);
           });
       });
@@ -257,6 +255,7 @@ export function search(
         consider();
         const certain = le(abs(sub(h, best.h.get())), FACING);
         best.h.set(select(certain, best.h.get(), NONE));
+        face.confirm(and(certain, discrete));
         next.set(select(certain, NEXT.FINISH, NEXT.AXES, "i32"));
       });
 
@@ -387,6 +386,7 @@ export function search(
     a: onA,
     b: onB,
     turns: turns.get(),
+    ...face.found(),
   };
 
   function look(from: number, at: Vec3, along: Vec3): void {

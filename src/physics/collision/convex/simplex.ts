@@ -29,6 +29,8 @@ import { vector, type VectorVariable } from "./registers.ts";
 export interface Vertex {
   readonly w: Vec3;
   readonly a: Vec3;
+  /** Which corners of A and of B these are (`Core.corner`), in numbers; the third is not used. */
+  readonly ids: Vec3;
 }
 
 /** Slots beyond `count` repeat the first. Weights make the nearest point of the three first slots. */
@@ -36,6 +38,7 @@ export interface Simplex {
   readonly count: Variable;
   readonly w: readonly VectorVariable[];
   readonly a: readonly VectorVariable[];
+  readonly ids: readonly VectorVariable[];
   readonly weight: readonly Variable[];
 }
 
@@ -43,6 +46,7 @@ export const simplex = (): Simplex => ({
   count: variable("simplex_n", 0, "i32"),
   w: [0, 1, 2, 3].map((k) => vector(`simplex_w${k}_`)),
   a: [0, 1, 2, 3].map((k) => vector(`simplex_a${k}_`)),
+  ids: [0, 1, 2, 3].map((k) => vector(`simplex_ids${k}_`)),
   weight: [0, 1, 2].map((k) => variable(`simplex_l${k}`, 0)),
 });
 
@@ -62,8 +66,19 @@ export function insert(s: Simplex, v: Vertex): void {
     const here = or(eq(n, k), eq(n, 0));
     s.w[k].setIf(here, v.w);
     s.a[k].setIf(here, v.a);
+    s.ids[k].setIf(here, v.ids);
   });
   s.count.set(add(n, 1));
+}
+
+/** Whether a point makes a segment of one vertex, or a triangle of two, that has a length or an area. */
+export function widens(s: Simplex, w: Vec3): Bool {
+  const edge = sub3(s.w[1].get(), s.w[0].get());
+  const to = sub3(w, s.w[0].get());
+  const wide = cross(to, edge);
+  const far = gt(dot3(wide, wide), mul(1e-10, dot3(edge, edge)));
+  const one = eq(s.count.get(), 1);
+  return or(and(one, gt(dot3(to, to), 1e-8)), and(not(one), far));
 }
 
 /** The points of A and of B whose difference is the nearest point. */
@@ -112,8 +127,8 @@ export function largest(s: Simplex): Vertex[] {
     most.set(select(larger, area2, most.get()));
     face.set(select(larger, f, face.get(), "i32"));
   });
-  const onA = of(s.a, face.get());
-  return of(s.w, face.get()).map((w, k) => ({ w, a: onA[k] }));
+  const [onA, ids] = [of(s.a, face.get()), of(s.ids, face.get())];
+  return of(s.w, face.get()).map((w, k) => ({ w, a: onA[k], ids: ids[k] }));
 }
 
 /** Squared height of a tetrahedron, in sizes of the pair, below which it is flat. */
@@ -188,7 +203,7 @@ export function reduce(s: Simplex, target: Vec3): Nearest {
       const all = and(both, kc);
       const second = or(both, and(or(ka, kb), kc));
       const f = face.get();
-      for (const slots of [s.w, s.a]) {
+      for (const slots of [s.w, s.a, s.ids]) {
         const [a, b, c] = corners(
           f,
           slots.map((v) => v.get()),

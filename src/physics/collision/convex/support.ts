@@ -20,6 +20,7 @@ import {
   square,
   sub,
   sum,
+  toF32,
   toI32,
   toU32,
   type Bool,
@@ -61,6 +62,8 @@ export interface Core {
   readonly perSize: Scalar;
   /** The vertex of a hull where a climb begins. */
   readonly last: { get(): Int; set(v: Int): void };
+  /** Which corner the last support point is: a hull's vertex, of a box a bit for each positive coordinate. */
+  readonly corner: { get(): Int; set(v: Int): void };
   is(...kinds: readonly number[]): Bool;
 }
 
@@ -71,6 +74,9 @@ export function isKind({ type, kinds = ALL }: ConvexShape, ...of: readonly numbe
   if (possible.length === kinds.length) return true;
   return possible.map((k) => eq(type, k)).reduce<Bool>(or, false);
 }
+
+/** A shape whose faces are flat and whose edges are straight. */
+export const isPolyhedron = (shape: ConvexShape): Bool => isKind(shape, mjtGeom.BOX, mjtGeom.MESH);
 
 /** A shape as the search sees it. */
 export function coreOf(name: string, shape: ConvexShape, perSize: Scalar): Core {
@@ -93,15 +99,21 @@ export function coreOf(name: string, shape: ConvexShape, perSize: Scalar): Core 
     },
     perSize,
     last: variable(`${name}_last`, shape.hull?.firstVertex ?? 0, "i32"),
+    corner: variable(`${name}_corner`, 0, "i32"),
     is,
   };
 }
+
+/** Which corners of two shapes their last support points are, in numbers (`Vertex`). */
+export const idsOf = (a: Core, b: Core): Vec3 => [toF32(a.corner.get()), toF32(b.corner.get()), 0];
 
 /** The farthest point of a core in a direction, in its own frame. */
 export function supportPoint(core: Core, d: Vec3): Vec3 {
   const { half, is } = core;
   const corner = half.map((h, k) => select(ge(d[k], 0), h, neg(h))) as unknown as Vec3;
   let point = corner;
+  const bits = corner.map((_, k) => select(ge(d[k], 0), 1 << k, 0, "i32"));
+  core.corner.set(add(bits[0], add(bits[1], bits[2])));
 
   const cylinder = is(mjtGeom.CYLINDER);
   if (cylinder !== false) {
@@ -121,10 +133,16 @@ export function supportPoint(core: Core, d: Vec3): Vec3 {
   const found = [0, 1, 2].map((k) => variable(`support${k}`, point[k]));
   const { tables } = core.shape.hull;
   const take = (v: Vec3) => scale3(v, core.perSize).forEach((x, k) => found[k].set(x));
-  const climbed = () => take(tables.vertex(climb(core, core.shape.hull!, d)));
+  const climbed = () => {
+    core.corner.set(climb(core, core.shape.hull!, d));
+    take(tables.vertex(core.corner.get()));
+  };
+  const listed = (place: Int) => {
+    core.corner.set(tables.cells!.vertex(place));
+    take(tables.cells!.point(place));
+  };
   when(hull, () => {
-    if (tables.cells)
-      amongListed(core.shape.hull!, tables.cells, d, (place) => take(tables.cells!.point(place)), climbed);
+    if (tables.cells) amongListed(core.shape.hull!, tables.cells, d, listed, climbed);
     else climbed();
   });
   return found.map((v) => v.get()) as unknown as Vec3;
