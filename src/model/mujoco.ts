@@ -70,10 +70,12 @@ export function dropMuJoCo(mujoco: MainModule): void {
   if (current === mujoco) module = current = undefined;
 }
 
-/** Runs a synchronous call and returns what MuJoCo printed meanwhile, instead of letting it reach stderr. */
-export function listen<T>(call: () => T): { result: T; messages: string[] } {
+/**
+ * Runs a synchronous call and returns what MuJoCo printed meanwhile, instead of letting it reach stderr. `messages`: where
+ * to put it, for what is printed before the call throws.
+ */
+export function listen<T>(call: () => T, messages: string[] = []): { result: T; messages: string[] } {
   const before = heard;
-  const messages: string[] = [];
   heard = messages;
   try {
     return { result: call(), messages };

@@ -35,6 +35,9 @@ const missingIn = (text: string): string | undefined => /Error opening file '([^
 const isCrash = (error: unknown): boolean =>
   error instanceof WebAssembly.RuntimeError || error instanceof TypeError || error instanceof RangeError;
 
+/** What MuJoCo and its build say where memory is short. */
+const NO_MEMORY = /Could not allocate memory|bad_alloc|Cannot enlarge memory/;
+
 /** What a failed compilation means to the user. `said` is MuJoCo's own text; `files`: those that are missing. */
 function compileError(error: unknown, said: string, name: string, files: readonly string[] = []): CorralError {
   const raw = missingIn(said);
@@ -55,7 +58,7 @@ function compileError(error: unknown, said: string, name: string, files: readonl
       { cause: error },
     );
   }
-  if (isCrash(error) || /Could not allocate memory|bad_alloc/.test(text)) {
+  if (isCrash(error) || NO_MEMORY.test(text)) {
     return new CorralError(
       "mujoco-memory",
       `${name} is too large or nested too deeply for MuJoCo's WebAssembly build, which holds 2 GiB: ${text}. Make it smaller, or set <size memory="..."/> to what its contacts need.`,
@@ -161,19 +164,20 @@ interface Failure {
 
 function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure {
   const { tree, file, visuals = false, folder } = given;
-  const own = (text: string, root: string) => withoutRoot(text, root, folder);
   return withTree(mujoco, tree, (root) => {
+    const own = (text: string) => withoutRoot(text, root, folder);
+    const [first, second]: [string[], string[]] = [[], []];
     try {
-      const reduced = visuals ? undefined : listen(() => reducedOrNone(mujoco, root, given));
-      if (reduced?.result) {
-        const { model, leftOut } = reduced.result;
-        const messages = reduced.messages.map((m) => own(m, root));
-        return { model, messages, leftOut };
-      }
-      const { result, messages } = listen<MjModel>(() => mujoco.MjModel.from_xml_path(`${root}/${file}`));
-      return { model: result, messages: messages.map((m) => own(m, root)) };
+      const { result: reduced } = listen(() => (visuals ? undefined : reducedOrNone(mujoco, root, given)), first);
+      if (reduced) return { ...reduced, messages: first.map(own) };
+      const whole = () => mujoco.MjModel.from_xml_path(`${root}/${file}`) as MjModel | null;
+      const { result: model } = listen(whole, second);
+      if (model === null) throw new Error(second.join("\n") || "the model was not compiled");
+      return { model, messages: second.map(own) };
     } catch (error) {
-      return { error, text: own(mujocoMessage(error), root) };
+      // where there is no memory, files cannot be read and hulls are not made: what is said of them is of no use
+      const short = [...first, ...second].find((text) => NO_MEMORY.test(text));
+      return { error, text: short ?? own(mujocoMessage(error)) };
     }
   });
 }

@@ -218,6 +218,32 @@ describe("a model that MuJoCo's WebAssembly build cannot hold", () => {
     expect(await getMuJoCo()).not.toBe(crashed);
   });
 
+  test.each([
+    ["that nothing is returned", () => null],
+    [
+      "that a file cannot be read",
+      () => {
+        throw new Error("Loading error: ParseXML: Error opening file 'scene.xml'");
+      },
+    ],
+  ])("a module that is short of memory and says %s is left for a fresh one", async (_, answer) => {
+    await loadTestModel("joint_hinge");
+    const mujoco = await getMuJoCo();
+    // nearly all of the 2 GiB, of which some are used
+    const short = () => expect(() => new mujoco.DoubleBuffer(2 ** 28 - 2 ** 20)).toThrow(/./);
+    const parseXMLString = () => {
+      short();
+      throw new Error("Error: qhull error");
+    };
+    const from_xml_path = () => {
+      short();
+      return answer();
+    };
+    Object.assign(mujoco, { parseXMLString, MjModel: { from_xml_path } });
+    expect((await loadModel("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")).ngeom).toBe(1);
+    expect(await getMuJoCo()).not.toBe(mujoco);
+  });
+
   test("data that has no room are refused, those alive go on", async () => {
     const model = await loadModel(
       `<mujoco><size memory="300M"/><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>`,
