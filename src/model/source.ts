@@ -7,6 +7,7 @@ import { assertNesting } from "./nesting.ts";
 import { memoryTree, withTree, type FileTree } from "./files.ts";
 import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
+import { caseRemedy, compileRemedy, formatRemedy, isLfsPointer, LFS_REMEDY, pointersOf } from "./remedies.ts";
 import { withMeshPaths } from "./urdf.ts";
 import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
@@ -38,8 +39,9 @@ const isCrash = (error: unknown): boolean =>
 /** What MuJoCo and its build say where memory is short. */
 const NO_MEMORY = /Could not allocate memory|bad_alloc|Cannot enlarge memory/;
 
-/** What a failed compilation means to the user. `said` is MuJoCo's own text; `files`: those that are missing. */
-function compileError(error: unknown, said: string, name: string, files: readonly string[] = []): CorralError {
+/** What a failed compilation means to the user. `files`: those that are missing. */
+function compileError({ error, text: said, pointers }: Failure, given: Compilation, files: readonly string[]) {
+  const { name, tree, file, xml, folder = "" } = given;
   const raw = missingIn(said);
   const text = raw === undefined ? said : said.replaceAll(raw, inLine(raw));
   const details = { model: name, mujoco: text };
@@ -53,7 +55,7 @@ function compileError(error: unknown, said: string, name: string, files: readonl
     const list = more.length === 0 ? "" : `\nSo are these:\n${more.map((file) => `  ${inLine(file)}`).join("\n")}`;
     return new CorralError(
       "missing-file",
-      `${name} names the file "${inLine(missing)}", which cannot be read. ${remedy}${list}\n${text}`,
+      `${name} names the file "${inLine(missing)}", which cannot be read. ${remedy}${caseRemedy(missing, file, tree)}${formatRemedy(missing)}${list}\n${text}`,
       { ...details, file: missing, files },
       { cause: error },
     );
@@ -66,7 +68,17 @@ function compileError(error: unknown, said: string, name: string, files: readonl
       { cause: error },
     );
   }
-  return new CorralError("model-compile", `MuJoCo cannot compile ${name}: ${text}`, details, { cause: error });
+  if (pointers.length > 0) {
+    const path = pointers[0].startsWith(folder) ? pointers[0].slice(folder.length) : `/${pointers[0]}`;
+    return new CorralError(
+      "missing-file",
+      `${name} names the file "${inLine(path)}", of which there is only a pointer of Git LFS. ${LFS_REMEDY}`,
+      { ...details, file: path, files: pointers },
+      { cause: error },
+    );
+  }
+  const remedy = compileRemedy(text, xml);
+  return new CorralError("model-compile", `MuJoCo cannot compile ${name}: ${text}${remedy}`, details, { cause: error });
 }
 
 /** What MuJoCo made of a file. Delete the model. */
@@ -138,7 +150,7 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
  */
 export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
   const failed = (found: Failure, files: readonly string[] = []): CorralError => {
-    const refusal = compileError(found.error, found.text, given.name, files);
+    const refusal = compileError(found, given, files);
     if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
     return refusal;
   };
@@ -160,11 +172,14 @@ export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
 interface Failure {
   readonly error: unknown;
   readonly text: string;
+  /** Files that were read, and are pointers of Git LFS. */
+  readonly pointers: readonly string[];
 }
 
 function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure {
-  const { tree, file, visuals = false, folder } = given;
-  return withTree(mujoco, tree, (root) => {
+  const { file, visuals = false, folder } = given;
+  const pointers: string[] = [];
+  return withTree(mujoco, pointersOf(given.tree, pointers), (root) => {
     const own = (text: string) => withoutRoot(text, root, folder);
     const [first, second]: [string[], string[]] = [[], []];
     try {
@@ -177,7 +192,7 @@ function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure 
     } catch (error) {
       // where there is no memory, files cannot be read and hulls are not made: what is said of them is of no use
       const short = [...first, ...second].find((text) => NO_MEMORY.test(text));
-      return { error, text: short ?? own(mujocoMessage(error)) };
+      return { error, text: short ?? own(mujocoMessage(error)), pointers };
     }
   });
 }
@@ -210,6 +225,10 @@ export function decode(bytes: Uint8Array, name: string): string {
   if (bytes.length === 0) {
     throw new CorralError("empty-file", `${name} is empty; a model needs at least <mujoco/>.`, { name });
   }
+  if (isLfsPointer(bytes))
+    throw new CorralError("missing-file", `of ${name} there is only a pointer of Git LFS. ${LFS_REMEDY}`, {
+      file: name,
+    });
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -19,7 +19,7 @@ const packagePaths = (): string[] =>
     .map((path) => path.replace(/^\/+/, ""));
 
 /** Where a mesh is, as a path of the tree; undefined if nowhere. */
-function placeOf(name: string, file: string, tree: FileTree): string | undefined {
+export function placeOf(name: string, file: string, tree: FileTree): string | undefined {
   const [, pack, rest] = /^package:\/\/([^/]*)\/+(.*)$/.exec(name) ?? [];
   const path = name.replace(/^(file|model):\/\//, "");
   const candidates =

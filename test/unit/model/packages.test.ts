@@ -137,6 +137,52 @@ describe("a URDF", () => {
   });
 });
 
+describe("what MuJoCo does not compile is refused with what to do about it:", () => {
+  const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 123456\n`;
+  const arm = (mass: number, [x, y, z]: number[]) => `<robot name="r"><link name="base"/>
+    <joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>
+    <link name="arm"><inertial><mass value="${mass}"/><inertia ixx="${x}" iyy="${y}" izz="${z}" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>`;
+
+  test("pointers of Git LFS in place of meshes, and of the model", async () => {
+    for (const name of ["a.stl", "a.obj"]) {
+      put(`lfs/meshes/${name}`, POINTER);
+      const error = await refusal(loadModel(put("lfs/r.urdf", urdf(`meshes/${name}`))));
+      expect([error.code, error.details.file]).toEqual(["missing-file", `meshes/${name}`]);
+      expect(error.message).toContain("git lfs pull");
+    }
+    const error = await refusal(loadModel(put("lfs/scene.xml", POINTER)));
+    expect([error.code, error.message.includes("git lfs pull")]).toEqual(["missing-file", true]);
+  });
+
+  test("meshes of formats that it does not read, there or not", async () => {
+    put("dae/there.dae", "<COLLADA/>");
+    for (const [mesh, code] of [
+      ["there.dae", "model-compile"],
+      ["gone.DAE", "missing-file"],
+    ]) {
+      const error = await refusal(loadModel(put("dae/r.urdf", urdf(mesh))));
+      expect(error.code).toBe(code);
+      expect(error.message).toContain("MuJoCo does not read .dae: convert it to STL or OBJ");
+    }
+  });
+
+  test.each(["package://meshes/a.OBJ", "meshes/a.OBJ"])("%s, whose ending is of another case", async (mesh) => {
+    put("case/meshes/a.obj", TET);
+    const error = await refusal(loadModel(put("case/r.urdf", urdf(mesh))));
+    expect(error.message).toContain("There is one that ends in .obj: here the case of letters counts.");
+  });
+
+  test.each([
+    ["boundmass", arm(0, [0, 0, 0])],
+    ["balanceinertia", arm(1, [1, 1, 9])],
+  ])("links that want %s", async (option, xml) => {
+    const error = await refusal(loadModel(xml));
+    expect(error.message).toContain(option);
+    const [, given] = /(<mujoco>.*<\/mujoco>) within <robot>/.exec(error.message)!;
+    expect((await loadModel(xml.replace(`"r">`, `"r">${given}`))).nv).toBe(1);
+  });
+});
+
 test("a missing picture is named where it is read, and what is missing beside it too", async () => {
   const xml = `<mujoco><compiler meshdir="m"/><asset><hfield name="h" file="h.png" size="1 1 1 1"/><hfield name="i" file="i.png" size="1 1 1 1"/></asset>
     <worldbody><geom type="hfield" hfield="h"/><geom type="hfield" hfield="i"/></worldbody></mujoco>`;

@@ -1,0 +1,63 @@
+// what may be done about a model that MuJoCo does not compile, where its own words leave that open
+import type { FileTree } from "./files.ts";
+import { placeOf } from "./urdf.ts";
+
+/** What Git has in place of a file that Git LFS holds: a text of some 130 bytes. */
+const POINTER = "version https://git-lfs.github.com/spec/";
+
+export const LFS_REMEDY = "Run git lfs install and git lfs pull in its repository, or download the file itself.";
+
+/** Whether bytes are a pointer of Git LFS in place of a file. */
+export function isLfsPointer(bytes: Uint8Array): boolean {
+  return bytes.length < 1024 && new TextDecoder().decode(bytes.subarray(0, POINTER.length)) === POINTER;
+}
+
+/** A tree that keeps in a list the files that are read of it and are pointers of Git LFS. */
+export const pointersOf = (tree: FileTree, found: string[]): FileTree => ({
+  ...tree,
+  read(path) {
+    const bytes = tree.read(path);
+    if (bytes && isLfsPointer(bytes) && !found.includes(path)) found.push(path);
+    return bytes;
+  },
+});
+
+const endingOf = (file: string): string => /\.[^./]*$/.exec(file)?.[0] ?? "";
+
+/** Meshes that MuJoCo has no reader for, as far as robots come with them. */
+const UNREAD = /\.(dae|glb|gltf|ply|fbx|3mf|step|stp|wrl|3ds)$/i;
+
+/** What to do about the format of a file; "" where it is read. */
+export function formatRemedy(file: string): string {
+  if (!UNREAD.test(file)) return "";
+  return ` MuJoCo does not read ${endingOf(file).toLowerCase()}: convert it to STL or OBJ, and name that.`;
+}
+
+/** What to do about a missing file that is there in another case of its ending; "" where it is not. */
+export function caseRemedy(missing: string, file: string, tree: FileTree): string {
+  const ending = endingOf(missing);
+  const there = [ending.toLowerCase(), ending.toUpperCase()].find(
+    (other) =>
+      other !== ending &&
+      placeOf(`${missing.slice(0, missing.length - ending.length)}${other}`, file, tree) !== undefined,
+  );
+  return there === undefined ? "" : ` There is one that ends in ${there}: here the case of letters counts.`;
+}
+
+/** What to add to MuJoCo's own text on a model; "" where it says all. */
+export function compileRemedy(said: string, xml: string): string {
+  const unread = /no decoder found for mesh file '([^']*)'/.exec(said)?.[1];
+  if (unread !== undefined) return formatRemedy(unread).replace(" ", "\n");
+  const options = /use 'balanceinertia'/.test(said)
+    ? `balanceinertia="true"`
+    : /mass and inertia of moving bodies must be larger/.test(said)
+      ? `boundmass="1e-3" boundinertia="1e-6"`
+      : "";
+  if (options === "") return "";
+  const where = /<robot\b/.test(xml)
+    ? `<mujoco><compiler ${options}/></mujoco> within <robot>`
+    : `<compiler ${options}/>`;
+  return options.startsWith("bound")
+    ? `\nGive it mass and inertia, or a least of both to all bodies: ${where}.`
+    : `\nThat is ${where}.`;
+}
