@@ -40,8 +40,8 @@ const ENOENT = 44;
 const EINVAL = 28;
 let mounts = 0;
 
-/** Emscripten file system operations over a tree. */
-function fileSystem(fs: MainModule["FS"], tree: FileTree) {
+/** Emscripten file system operations over a tree. `time`: when its files are said to have been written. */
+function fileSystem(fs: MainModule["FS"], tree: FileTree, time: Date) {
   const fail = (errno: number) => new fs.ErrnoError(errno);
 
   function node(parent: FsNode | null, name: string, path: string, size?: number): FsNode {
@@ -53,7 +53,6 @@ function fileSystem(fs: MainModule["FS"], tree: FileTree) {
     return made;
   }
 
-  const epoch = new Date(0);
   const nodeOps = {
     lookup(parent: FsNode, name: string): FsNode {
       const path = parent.path === "" ? name : `${parent.path}/${name}`;
@@ -72,9 +71,9 @@ function fileSystem(fs: MainModule["FS"], tree: FileTree) {
       gid: 0,
       rdev: 0,
       size: of.size ?? 0,
-      atime: epoch,
-      mtime: epoch,
-      ctime: epoch,
+      atime: time,
+      mtime: time,
+      ctime: time,
       blksize: 4096,
       blocks: 1,
     }),
@@ -98,10 +97,10 @@ function fileSystem(fs: MainModule["FS"], tree: FileTree) {
 
 /** Runs a call while a tree is mounted; the path of a file in MuJoCo's eyes is `at(path)`. */
 export function withTree<T>(mujoco: MainModule, tree: FileTree, call: (root: string) => T): T {
-  // never the same place twice: MuJoCo caches assets by path and time
-  const root = `/files${mounts++}`;
+  // never the same place and time twice: MuJoCo caches assets by path, of attached models a relative one, and time
+  const root = `/files${++mounts}`;
   mujoco.FS.mkdir(root);
-  mujoco.FS.mount(fileSystem(mujoco.FS, tree), {}, root);
+  mujoco.FS.mount(fileSystem(mujoco.FS, tree, new Date(1000 * mounts)), {}, root);
   try {
     return call(root);
   } finally {

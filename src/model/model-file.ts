@@ -9,7 +9,7 @@ import { memoryTree, type FileTree } from "./files.ts";
 import { hostTree, statOf } from "./host-files.ts";
 import type { MainModule } from "./mujoco.ts";
 import { compileTree, decode, type Compiled, type ModelSource } from "./source.ts";
-import { withMeshPaths } from "./urdf.ts";
+import { withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { unpackZip } from "./zip.ts";
 
 /** Path with "/" and no leading one, as the trees want it. */
@@ -123,10 +123,11 @@ export function compileFile(
   const tree = files ? noted(memoryTree(files), seen) : watch(hostTree(seen));
   const xml = withMeshPaths(given.xml, file, tree);
   seen.set(file, new TextEncoder().encode(xml));
+  const placed = withPlacedUrdfs(tree);
   const own: FileTree = {
     ...tree,
-    size: (path) => (path === file ? seen.get(file)!.length : tree.size(path)),
-    read: (path) => (path === file ? seen.get(file) : tree.read(path)),
+    size: (path) => (path === file ? seen.get(file)!.length : placed.size(path)),
+    read: (path) => (path === file ? seen.get(file) : placed.read(path)),
   };
   const compiled = compileTree(mujoco, {
     tree: own,
@@ -139,7 +140,7 @@ export function compileFile(
 
   const folder = commonFolder([...seen.keys()]);
   const assets: Record<string, Uint8Array> = {};
-  for (const [at, content] of seen) if (at !== file) assets[at.slice(folder.length)] = content;
+  for (const at of seen.keys()) if (at !== file) assets[at.slice(folder.length)] = own.read(at)!;
   const source = { xml, file: file.slice(folder.length), assets, ...(visuals ? { visuals } : {}) };
   return { ...compiled, source };
 }

@@ -8,7 +8,7 @@ import { memoryTree, withTree, type FileTree } from "./files.ts";
 import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { caseRemedy, compileRemedy, formatRemedy, isLfsPointer, LFS_REMEDY, pointersOf } from "./remedies.ts";
-import { withMeshPaths } from "./urdf.ts";
+import { withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
@@ -217,7 +217,7 @@ export function compileSource(mujoco: MainModule, source: ModelSource, name = so
   const { file, visuals } = source;
   const xml = withMeshPaths(source.xml, file, memoryTree(source.assets));
   const assets = { ...source.assets, [file]: new TextEncoder().encode(xml) };
-  return compileTree(mujoco, { tree: memoryTree(assets), file, name, xml, visuals });
+  return compileTree(mujoco, { tree: withPlacedUrdfs(memoryTree(assets)), file, name, xml, visuals });
 }
 
 /** Text of the XML, checked before MuJoCo sees it. */

@@ -53,3 +53,23 @@ export function withMeshPaths(xml: string, file: string, tree: FileTree): string
     return placed.replace(/<mujoco\b[^>]*>/, (tag) => `${tag}<compiler strippath="false"/>`);
   return placed.replace(robot[0], `${robot[0]}<mujoco><compiler strippath="false"/></mujoco>`);
 }
+
+/** A tree whose URDFs, which an MJCF may attach, have the paths of their meshes as `withMeshPaths` makes them. */
+export function withPlacedUrdfs(tree: FileTree): FileTree {
+  const placed = new Map<string, Uint8Array | undefined>();
+  const of = (path: string): Uint8Array | undefined => {
+    if (!/\.urdf$/i.test(path)) return undefined;
+    if (!placed.has(path)) {
+      const bytes = tree.read(path);
+      const text = new TextDecoder().decode(bytes);
+      const next = withMeshPaths(text, path, tree);
+      placed.set(path, next === text ? bytes : new TextEncoder().encode(next));
+    }
+    return placed.get(path);
+  };
+  return {
+    ...tree,
+    size: (path) => of(path)?.length ?? tree.size(path),
+    read: (path) => of(path) ?? tree.read(path),
+  };
+}

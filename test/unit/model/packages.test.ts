@@ -124,6 +124,26 @@ describe("a URDF", () => {
       expect((await loadModel(put("flat/r.urdf", urdf(mesh, more)))).nmesh).toBe(1);
   });
 
+  test.each(["package://r_description/meshes/a.obj", "../meshes/a.obj"])(
+    "that an MJCF attaches finds %s, each time it is loaded, and what it was made of is kept",
+    async (mesh) => {
+      put("attached/r_description/meshes/a.obj", TET);
+      put("attached/r_description/urdf/r.urdf", urdf(mesh));
+      const scene = `<mujoco><asset><model name="r" file="../r_description/urdf/r.urdf"/></asset>
+        <worldbody><body><freejoint/><attach model="r" prefix=""/></body></worldbody></mujoco>`;
+      const path = put("attached/mine/scene.xml", scene);
+      for (let n = 0; n < 2; n++) {
+        const model = await loadModel(path);
+        expect(model.nmesh).toBe(1);
+        using oracle = await createOracle(model);
+        expect(oracle.model.nmesh).toBe(1);
+      }
+      const { geom_rbound } = await loadModel(path);
+      put("attached/r_description/meshes/a.obj", TET.replaceAll("1 0 0", "9 0 0"));
+      expect((await loadModel(path)).geom_rbound[0]).toBeGreaterThan(2 * geom_rbound[0]);
+    },
+  );
+
   test("as text finds them in its assets", async () => {
     const assets = { "r_description/meshes/a.obj": TET };
     expect((await loadModel(urdf("package://r_description/meshes/a.obj"), { assets })).nmesh).toBe(1);
