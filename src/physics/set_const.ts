@@ -5,7 +5,7 @@ import { motionAt } from "../trace/spatial.ts";
 import { MINVAL } from "../trace/vector.ts";
 import { mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
-import { bodyDofs } from "./constraint/contact-rows.ts";
+import { bodyDofs } from "./constraint/body-dofs.ts";
 import { hasLoops } from "./form.ts";
 import type { Arm } from "./tendon/moment-arms.ts";
 import { comPos } from "./smooth/com_pos.ts";

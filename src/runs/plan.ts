@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
-import { hostPlan, planContext, threadsOf } from "../batch/device.ts";
+import { hostPlan, onCpu, planContext, threadsOf } from "../batch/device.ts";
 import { namedHostDevice } from "../batch/devices.ts";
 import { defineVec } from "../env/make.ts";
 import { largestFit, type Bound } from "../memory/cost.ts";
@@ -102,7 +102,8 @@ export class RunPlanner {
 
   #batch(numEnvs: number, exact: boolean): Plan {
     const { settings, definition } = this.#defined;
-    const context: PlanContext = planContext(withShards(settings.vec, numEnvs), numEnvs, { limits: this.#limits });
+    const given: PlanContext = planContext(withShards(settings.vec, numEnvs), numEnvs, { limits: this.#limits });
+    const context = this.#onWasm ? onCpu(given) : given;
     const spec = definition.batch(numEnvs);
     if (!exact) return this.#held(planArenas(spec, context));
     const planned = planOf(spec, context, this.#known ? { known: this.#known } : {});

@@ -5,7 +5,7 @@ import { constraintBound, geomPairs } from "../../model/pairs.ts";
 import { unsupportedFeatures } from "../../model/supported.ts";
 import type { Model } from "../../model/model.ts";
 import { MAX_POOL } from "../../physics/collision/collision.ts";
-import { pairDofs } from "../../physics/constraint/contact-rows.ts";
+import { pairDofs } from "../../physics/constraint/body-dofs.ts";
 import { rowDofs } from "../../physics/constraint/make_constraint.ts";
 import { coupledSparsity } from "../../physics/smooth/sparsity.ts";
 import { costOf, type Cost } from "../../trace/cost.ts";

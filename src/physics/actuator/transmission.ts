@@ -19,7 +19,7 @@ import {
 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtJoint, mjtTrn } from "../../model/enums.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
-import { pairDofs } from "../constraint/contact-rows.ts";
+import { pairDofs } from "../constraint/body-dofs.ts";
 import { bodyMoment } from "../smooth/normal-forces.ts";
 import { differenceJacobian, pointJacobian } from "../smooth/jac.ts";
 import { ballRotation } from "../constraint/rows.ts";

@@ -2,7 +2,6 @@
 import {
   add,
   and,
-  band,
   div,
   gt,
   isNode,
@@ -17,7 +16,6 @@ import {
   select,
   square,
   sub,
-  toU32,
   type Bool,
   type Int,
   type Scalar,
@@ -30,7 +28,9 @@ import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
+import { bodyDofs } from "./body-dofs.ts";
 import type { ConeParams } from "./cone.ts";
+import { jointMotions } from "./dof-signs.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
 import { atEnd, contactAref, mostScale } from "./end-of-step.ts";
 import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
@@ -40,26 +40,6 @@ import type { WorldData, ModelView } from "../view.ts";
 
 /** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
 const MINVAL2 = 1e-30;
-
-/** The dofs that move a body, ascending. */
-export function bodyDofs(model: Model, body: number): number[] {
-  let b = body;
-  while (b > 0 && model.body_dofnum[b] === 0) b = model.body_parentid[b];
-  const dofs: number[] = [];
-  if (b === 0) return dofs;
-  for (let i = model.body_dofadr[b] + model.body_dofnum[b] - 1; i >= 0; i = model.dof_parentid[i]) dofs.unshift(i);
-  return dofs;
-}
-
-/** The dofs that change the distance of a pair, with the sign of each: dofs common to both bodies cancel. */
-export function pairDofs(model: Model, pair: GeomPair): Map<number, 1 | -1> {
-  const first = bodyDofs(model, model.geom_bodyid[pair.geom1]);
-  const second = bodyDofs(model, model.geom_bodyid[pair.geom2]);
-  const out = new Map<number, 1 | -1>();
-  for (const i of second) if (!first.includes(i)) out.set(i, 1);
-  for (const i of first) if (!second.includes(i)) out.set(i, -1);
-  return out;
-}
 
 /** What one contact contributes, at a runtime slot: Jacobian rows over all dofs, parameters of its cone. */
 export interface ContactRows {
@@ -73,6 +53,8 @@ export interface ContactRows {
   readonly anyCoupled: boolean;
   /** Rows of the contact's Jacobian: dim rows of nv entries, zero if a dof is known not to matter. */
   jacobian(slot: Int): readonly (readonly Scalar[])[];
+  /** The same, a dof's dim entries as they are asked for. */
+  column(slot: Int): (dof: number) => readonly Scalar[];
   /** How dofs move contacts, about their own anchors; undefined without stiff pairs. */
   readonly motions: PointMotions | undefined;
   /** Of each dof: 1 if it moves the second body, -1 the first, 0 neither against the other. Joint space alone. */
@@ -193,43 +175,6 @@ function slotParams(m: ModelView, slots: ContactSlots) {
   };
 }
 
-/** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
-function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
-  const signs = new Map(slots.pairs.map((p) => [p, pairDofs(m.model, p)]));
-  const words = Math.ceil(m.nv / 31);
-  const mask = (sign: 1 | -1, w: number) =>
-    slots.table(
-      `con_dofs${sign}_${w}`,
-      (p) => {
-        let bits = 0;
-        for (let b = 0; b < 31; b++) if (signs.get(p)!.get(31 * w + b) === sign) bits |= 1 << b;
-        return bits;
-      },
-      "i32",
-    );
-  const plus = Array.from({ length: words }, (_, w) => mask(1, w));
-  const minus = Array.from({ length: words }, (_, w) => mask(-1, w));
-  return (slot) => {
-    const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
-    const [p, n] = [bits(plus), bits(minus)];
-    return Array.from({ length: m.nv }, (_, i) => {
-      const seen = new Set([...signs.values()].map((s) => s.get(i) ?? 0));
-      if (seen.size === 1) return [...seen][0];
-      const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
-      const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
-      return seen.has(-1) ? select(test(n), -1, positive) : positive;
-    });
-  };
-}
-
-/** What Jacobians over dofs are built from. */
-function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
-  const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
-  const root = Array.from({ length: m.nv }, (_, i) => m.model.body_rootid[m.model.dof_bodyid[i]]);
-  const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
-  return { cdof, root, com, signsAt: dofSigns(m, slots) };
-}
-
 /**
  * D of a contact as far as numbers resolve it. It keeps the shape of its cone, whose stiffest direction decides: were one
  * to yield more than others, a normal with a short lever would win over the friction that holds it. Where no dof moves the
@@ -294,6 +239,31 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     const { isEdge, slope } = edgeAt(slot);
     return mul(exactDiagonal(m, d, firstRow(J, slope)), select(isEdge, params.edges(slot), 1));
   };
+  const column = (slot: Int) => {
+    const { cdof, root, com, signsAt } = joint ?? jointMotions(m, d, slots);
+    const frame = slots.frame(slot);
+    const axes = [0, 1, 2].map((k) => matRow(frame, k));
+    const pos = slots.pos(slot);
+    const offset = new Map([...com].map(([b, c]) => [b, sub3(pos, c)]));
+    const signs = signsAt(slot);
+    const moved = motions?.at(slot);
+    return (i: number): Scalar[] => {
+      const sign = signs[i];
+      const row = (k: number, normal: Vec3, point: Vec3, turn: Vec3): Scalar =>
+        k < 3 ? dot3(axes[k], k === 0 ? normal : point) : dot3(axes[k - 3], turn);
+      if (moved && sign !== 0) {
+        const { turn, base, point } = moved(i, sign);
+        return Array.from({ length: dim }, (_, k) => mul(sign, row(k, base, point, turn)));
+      }
+      const w = rotational(cdof[i]);
+      // velocity of the contact point for a unit rate of dof i
+      const u = translational(cdof[i]).map((x, k) => add(x, cross(w, offset.get(root[i])!)[k])) as unknown as Vec3;
+      return Array.from({ length: dim }, (_, k) => {
+        const value = row(k, u, u, w);
+        return sign === 0 ? 0 : mul(sign, value);
+      });
+    };
+  };
   const discrete = isDiscrete(model);
   const sides = ([0, 1] as const).map((which) => ({
     body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
@@ -309,34 +279,11 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       return isNode(moves) ? ne(moves, 0) : moves !== 0;
     },
     anyCoupled: slots.pairs.some((p) => isMoving(p, 0) && isMoving(p, 1)),
+    column,
     jacobian(slot) {
-      const { cdof, root, com, signsAt } = joint ?? jointMotions(m, d, slots);
-      const frame = slots.frame(slot);
-      const axes = [0, 1, 2].map((k) => matRow(frame, k));
-      const pos = slots.pos(slot);
-      const offset = new Map([...com].map(([b, c]) => [b, sub3(pos, c)]));
-      const signs = signsAt(slot);
-      const rows: Scalar[][] = Array.from({ length: dim }, () => []);
-      const moved = motions?.at(slot);
-      for (let i = 0; i < m.nv; i++) {
-        const sign = signs[i];
-        if (moved && sign !== 0) {
-          const { turn, base, point } = moved(i, sign);
-          for (let k = 0; k < dim; k++) {
-            const value = k < 3 ? dot3(axes[k], k === 0 ? base : point) : dot3(axes[k - 3], turn);
-            rows[k].push(mul(sign, value));
-          }
-          continue;
-        }
-        const w = rotational(cdof[i]);
-        // velocity of the contact point for a unit rate of dof i
-        const u = translational(cdof[i]).map((x, k) => add(x, cross(w, offset.get(root[i])!)[k])) as unknown as Vec3;
-        for (let k = 0; k < dim; k++) {
-          const value = k < 3 ? dot3(axes[k], u) : dot3(axes[k - 3], w);
-          rows[k].push(sign === 0 ? 0 : mul(sign, value));
-        }
-      }
-      return rows;
+      const at = column(slot);
+      const columns = Array.from({ length: m.nv }, (_, i) => at(i));
+      return Array.from({ length: dim }, (_, k) => columns.map((values) => values[k]));
     },
     signs: (slot) => (joint ?? jointMotions(m, d, slots)).signsAt(slot),
     cone: (slot) => ({

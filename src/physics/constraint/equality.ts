@@ -20,7 +20,7 @@ import { rotational, spatial, type Spatial } from "../../trace/spatial.ts";
 import { mjtConstraint, mjtEq, mjtObj } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { equalityBodies } from "../../model/pairs.ts";
-import { bodyDofs } from "./contact-rows.ts";
+import { bodyDofs } from "./body-dofs.ts";
 import type { ConstraintForces } from "./constraint-forces.ts";
 import { biasAcceleration, differenceJacobian, pointJacobian } from "../smooth/jac.ts";
 import { listRows, makeRow, type Row, type RowSpec } from "./rows.ts";

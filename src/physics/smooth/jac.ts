@@ -1,7 +1,7 @@
 // what the velocity and acceleration of a point of a body are made of (mj_jac, mj_jacDot)
 import { add6, motionAt, rotational, scale6, translational, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { add3, cross, neg3, sub3, type Vec3 } from "../../trace/vector.ts";
-import { bodyDofs } from "../constraint/contact-rows.ts";
+import { bodyDofs } from "../constraint/body-dofs.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Velocity of a point and angular velocity of its body per unit rate of one dof, global. */

@@ -1,7 +1,7 @@
 // dofs in the order of their elimination, in tiles, for the Hessian of dof-hessian.ts
 import { table } from "../../trace/control.ts";
 import { band, eq, ne, toU32, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
-import { bodyDofs } from "../constraint/contact-rows.ts";
+import { bodyDofs } from "../constraint/body-dofs.ts";
 import type { Model } from "../../model/model.ts";
 import { loneBodies } from "./free-bodies.ts";
 

@@ -23,12 +23,16 @@ import {
 } from "../../trace/scalar.ts";
 import { current } from "../../trace/graph.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
-import { pairDofs, type ContactRows } from "../constraint/contact-rows.ts";
+import { pairDofs } from "../constraint/body-dofs.ts";
+import type { ContactRows } from "../constraint/contact-rows.ts";
 import { mjMINVAL } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { copyField, dotFields, SymMatrix, type Factored, type Sparsity } from "../smooth/sparsity.ts";
+import { dofParts } from "../constraint/dof-signs.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import { DiagA } from "./diag-a.ts";
+import { PartedHessian, type Hessian } from "./parted-hessian.ts";
+import { PartedJacobian } from "./parted-jacobian.ts";
 import { FEW_ITERATIONS, usesNewton } from "./precision.ts";
 import type { ContactAt, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
@@ -54,7 +58,8 @@ export interface JointMatrices {
 }
 
 interface JointContact extends ContactAt {
-  readonly J: Jacobian;
+  /** grad -= Jᵀ force, H += Jᵀ W J. */
+  addTo(law: ContactLaw): void;
 }
 
 /** Newton by a sparse LᵀDL of the Hessian, or CG preconditioned by M. */
@@ -71,7 +76,11 @@ export class JointSpace implements SolverSpace {
   readonly #M: SymMatrix;
   readonly #own: Factored;
   readonly #dual: Factored | undefined;
-  readonly #H: SymMatrix;
+  readonly #H: Hessian;
+  /** The same, if it is in parts. */
+  readonly #parted: PartedHessian | undefined;
+  /** And if it is not. */
+  readonly #whole: SymMatrix | undefined;
   readonly #Hdiaginv: Field;
   /** M search. */
   readonly #Mv: Field;
@@ -85,6 +94,8 @@ export class JointSpace implements SolverSpace {
   /** Whether some contact couples dofs that nothing else does. */
   readonly #couples: ReturnType<typeof flag> | undefined;
   readonly #base: Sparsity;
+  /** Where there is room for it. */
+  readonly #parts: PartedJacobian | undefined;
 
   constructor(m: ModelView, d: WorldData, contacts: ContactRows, matrices: JointMatrices, weights: Weights) {
     const { M, own, dual, hessian } = matrices;
@@ -107,12 +118,24 @@ export class JointSpace implements SolverSpace {
     this.#gaussGrad = vector("gauss_grad");
     this.#grad = vector("grad");
     const { base, all } = hessian;
-    const isPart = all.nnz - base.nnz >= WORTH_PARTS && !m.form.loops;
+    const parts = m.form.hasRoom && !m.form.loops ? dofParts(m, contacts.slots) : [];
+    this.#parts = parts.length > 1 ? new PartedJacobian(m, contacts, parts) : undefined;
+    this.#parted =
+      this.#parts && this.#newton
+        ? new PartedHessian(
+            all,
+            base,
+            parts.map(({ dofs }) => dofs),
+          )
+        : undefined;
+    const isPart = all.nnz - base.nnz >= WORTH_PARTS && !m.form.loops && !this.#parted;
     this.#couples = this.#newton && isPart ? flag("couples", false) : undefined;
     const sometimes = this.#couples && { base, any: () => this.#couples!.get() };
-    this.#H = this.#newton
-      ? new SymMatrix(all, new Field("H", all.nnz), sometimes)
-      : new SymMatrix(M.sparsity, new Field("H", 0));
+    const sparsity = this.#newton ? all : M.sparsity;
+    this.#whole = this.#parted
+      ? undefined
+      : new SymMatrix(sparsity, new Field("H", this.#newton ? all.nnz : 0), sometimes);
+    this.#H = (this.#parted ?? this.#whole)!;
     this.#Hdiaginv = vector("Hdiaginv");
     this.#gradOld = vector("grad_old");
     this.#MgradOld = vector("Mgrad_old");
@@ -132,13 +155,20 @@ export class JointSpace implements SolverSpace {
     each(this.#nv, (i) => this.#gaussGrad.set(i, 0));
   }
 
-  contact(slot: Int): JointContact {
-    const J = this.#contacts.jacobian(slot);
+  contact(slot: Int, index: Int, isFirst = false): JointContact {
     const vectors = { qvel: this.#d.qvel, qacc: this.qacc, search: this.search };
+    if (this.#parts) {
+      const { diagA, times, addTo } = this.#parts.contact(slot, index, isFirst);
+      return { diagA, times: (x) => times(vectors[x]), addTo: (law) => addTo(this.#grad, this.#parted, law) };
+    }
+    const J = this.#contacts.jacobian(slot);
     return {
-      J,
       times: (x) => J.map((row) => dotn(row, vectors[x].all())),
       diagA: () => this.#diagA(slot, J),
+      addTo: (law) => {
+        this.#push(this.#grad, J, law.force, -1);
+        if (this.#newton) this.#addHessian(law, J);
+      },
     };
   }
 
@@ -213,6 +243,7 @@ export class JointSpace implements SolverSpace {
 
   startGrad(): void {
     const [M, H] = [this.#M, this.#H];
+    this.#parted?.clear();
     if (this.#newton) {
       each(H.sparsity.nnz, (e) => H.entries.set(e, 0));
       // the sparsity of M is part of that of H
@@ -236,9 +267,8 @@ export class JointSpace implements SolverSpace {
     });
   }
 
-  addContact(_index: Int, _slot: Int, law: ContactLaw, { J }: JointContact): void {
-    this.#push(this.#grad, J, law.force, -1);
-    if (this.#newton) this.#addHessian(law, J);
+  addContact(_index: Int, _slot: Int, law: ContactLaw, at: JointContact): void {
+    at.addTo(law);
   }
 
   /** x += sign Jᵀ f */
@@ -254,7 +284,7 @@ export class JointSpace implements SolverSpace {
 
   /** H += Jᵀ W J over the entries that this Jacobian can touch. */
   #addHessian(law: ContactLaw, J: Jacobian): void {
-    const [H, nv] = [this.#H, this.#nv];
+    const [H, nv] = [this.#whole!, this.#nv];
     const WJ = J.map((_, a) =>
       Array.from({ length: nv }, (_, i) => sum(J.map((row, b) => mul(law.hessian(a, b), row[i])))),
     );

@@ -107,7 +107,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         // contacts follow qacc here, not in space.move: alpha is still that of the last step
         const Jaref = efc.at(c, alpha.get());
         efc.setJaref(c, Jaref);
-        space.addContact(c, slot, efc.law(c, slot, Jaref), space.contact(slot));
+        space.addContact(c, slot, efc.law(c, slot, Jaref), space.contact(slot, c));
       });
     });
 
@@ -158,7 +158,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       if (warm) costWarm.set(add(costWarm.get(), mul(weight, rowAt(row, 1).law.cost)));
     });
     efc.each((c, slot) => {
-      const at = space.contact(slot);
+      const at = space.contact(slot, c, true);
       const { impedance, D: nominal } = contacts.stiffness(slot);
       const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, at.diagA()) : nominal;
       const aref = contacts.aref(slot, impedance, efc.inMovable(c, at.times("qvel")), D);
@@ -191,7 +191,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   /** Sets alpha to the minimum of the cost along search, jv of contacts, and `done` if no iteration would help. */
   function lineSearch(): void {
     if (!lines) return searchLine(scale);
-    efc.each((c, slot) => efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search"))));
+    efc.each((c, slot) => efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search"))));
     lines.eachIsland((cost) => {
       const own = lines.scale();
       noise.set(mul(mul(noiseFactor, own), cost));
@@ -247,7 +247,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         stateChanged.set(or(stateChanged.get(), changed(before.state, law.state)));
       };
       const addContact = (c: Int, slot: Int) => {
-        if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot).times("search")));
+        if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
         const weight = weights.contact(slot);
         const jv = efc.jv(c);
         const before = efc.law(c, slot, efc.at(c, 0));

@@ -58,7 +58,8 @@ export interface SolverSpace {
   iterate(frame: Frame, body: (inLoop: InLoop, iteration: () => Int) => void): void;
   /** Call once qacc = qacc_smooth and `search` are set: Ma - qfrc_smooth starts at 0. */
   startAtSmooth(): void;
-  contact(slot: Int): ContactAt;
+  /** The contact of a slot; `isFirst` in the step's first pass over contacts. */
+  contact(slot: Int, index: Int, isFirst?: boolean): ContactAt;
   /** x = M⁻¹ x; joint space alone. */
   solveM?(x: Field): void;
   /** The same with all of a metric of which `solveM` takes a part alone. */

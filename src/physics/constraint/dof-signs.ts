@@ -1,0 +1,80 @@
+// which dofs move a contact, and which way
+import { band, isNode, ne, select, toU32, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import type { Vec3 } from "../../trace/vector.ts";
+import type { ContactSlots } from "../collision/contact-slots.ts";
+import type { WorldData, ModelView } from "../view.ts";
+import { pairDofs } from "./body-dofs.ts";
+
+/** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
+function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
+  const signs = new Map(slots.pairs.map((p) => [p, pairDofs(m.model, p)]));
+  const words = Math.ceil(m.nv / 31);
+  const mask = (sign: 1 | -1, w: number) =>
+    slots.table(
+      `con_dofs${sign}_${w}`,
+      (p) => {
+        let bits = 0;
+        for (let b = 0; b < 31; b++) if (signs.get(p)!.get(31 * w + b) === sign) bits |= 1 << b;
+        return bits;
+      },
+      "i32",
+    );
+  const plus = Array.from({ length: words }, (_, w) => mask(1, w));
+  const minus = Array.from({ length: words }, (_, w) => mask(-1, w));
+  return (slot) => {
+    const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
+    const [p, n] = [bits(plus), bits(minus)];
+    return Array.from({ length: m.nv }, (_, i) => {
+      const seen = new Set([...signs.values()].map((s) => s.get(i) ?? 0));
+      if (seen.size === 1) return [...seen][0];
+      const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
+      const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
+      return seen.has(-1) ? select(test(n), -1, positive) : positive;
+    });
+  };
+}
+
+/** What Jacobians over dofs are built from. */
+export function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
+  const cdof = Array.from({ length: m.nv }, (_, i) => d.cdof.spatial(i));
+  const root = Array.from({ length: m.nv }, (_, i) => m.model.body_rootid[m.model.dof_bodyid[i]]);
+  const com = new Map<number, Vec3>([...new Set(root)].map((b) => [b, d.subtree_com.vec3(b)]));
+  return { cdof, root, com, signsAt: dofSigns(m, slots) };
+}
+
+/** Dofs that one follows the other without a branch, all of which move a contact or none. */
+export interface DofPart {
+  readonly dofs: readonly number[];
+  moves(slot: Int): Bool;
+}
+
+/** Most bits of a mask. */
+const MOST_PARTS = 31;
+
+/** The dofs of a model in their order, parted where its trees branch: a contact is moved by few of the parts. */
+export function dofParts(m: ModelView, slots: ContactSlots): readonly DofPart[] {
+  const { nv, dof_parentid } = m.model;
+  const children = Array.from({ length: nv }, (_, i) => dof_parentid.filter((p) => p === i).length);
+  const parts: number[][] = [];
+  for (let i = 0; i < nv; i++) {
+    if (i > 0 && dof_parentid[i] === i - 1 && children[i - 1] === 1) parts.at(-1)!.push(i);
+    else parts.push([i]);
+  }
+  if (parts.length > MOST_PARTS) return [{ dofs: parts.flat(), moves: () => true }];
+  const masks = new Map(
+    slots.pairs.map((p) => {
+      const signs = pairDofs(m.model, p);
+      return [p, parts.reduce((bits, dofs, k) => bits | (Number(dofs.some((i) => signs.has(i))) << k), 0)];
+    }),
+  );
+  const mask = slots.table("con_parts", (p) => masks.get(p)!, "i32");
+  const all = [...masks.values()];
+  return parts.map((dofs, k) => {
+    const bit = 2 ** k;
+    const moves = (slot: Int): Bool => {
+      const bits = mask(slot);
+      return ne(band(isNode(bits) ? toU32(bits) : bits, bit), 0);
+    };
+    return { dofs, moves: all.every((x) => x & bit) ? () => true : all.some((x) => x & bit) ? moves : () => false };
+  });
+}
