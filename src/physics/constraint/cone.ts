@@ -31,6 +31,8 @@ export interface ContactLaw {
   readonly force: readonly Scalar[];
   /** d² cost / d Jaref²: entry (i, j), symmetric. */
   readonly hessian: (i: number, j: number) => Scalar;
+  /** vᵀ (d² cost / d Jaref²) v by a formula of its own, where one is shorter. */
+  readonly along?: (v: readonly Scalar[]) => Scalar;
   readonly cost: Scalar;
   /** Which pieces of the piecewise quadratic cost hold here (efc_state). */
   readonly state: readonly Bool[];
@@ -138,26 +140,36 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
   const flatCost = mul(0.5, sum(Jaref.map((x, k) => mul(quadratic(k), square(x)))));
   const cost = select(isTop, 0, select(isMiddle, mul(0.5, mul(Dm, square(NmT))), flatCost));
 
-  const along = mul(mu, inverseT);
+  const slope = mul(mu, inverseT);
   const bend = mul(mul(mu, N), mul(inverseT, square(inverseT)));
   const trace = sub(square(mu), mul(mul(mu, N), inverseT));
   const hessian = (a: number, b: number): Scalar => {
     const [i, j] = a <= b ? [a, b] : [b, a];
     let cone: Scalar;
     if (j === 0) cone = 1;
-    else if (i === 0) cone = neg(mul(along, u[j]));
+    else if (i === 0) cone = neg(mul(slope, u[j]));
     else cone = add(mul(bend, mul(u[i], u[j])), i === j ? trace : 0);
     const curved = mul(Dm, mul(mul(factor(i), factor(j)), cone));
     const flat = i === j ? quadratic(i) : 0;
     return select(isTop, 0, select(isMiddle, curved, flat));
   };
-  return { force, hessian, cost, state: [isTop], inCone: isMiddle };
+  const along = (v: readonly Scalar[]): Scalar => {
+    const du = v.map((x, k) => mul(factor(k), x));
+    const rate = mul(dotn(u.slice(1), du.slice(1)), inverseT);
+    const turning = sub(dotn(du.slice(1), du.slice(1)), square(rate));
+    const straight = square(sub(du[0], mul(mu, rate)));
+    const curved = mul(Dm, sub(straight, mul(NmT, mul(mul(mu, inverseT), turning))));
+    const flat = v.reduce<Scalar>((total, x, k) => add(total, mul(quadratic(k), square(x))), 0);
+    return select(isTop, 0, select(isMiddle, curved, flat));
+  };
+  return { force, hessian, cost, state: [isTop], inCone: isMiddle, along };
 }
 
 const select3 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b));
 
-/** Curvature of the cost along a direction: jvᵀ H jv. */
-export function curvature(law: ContactLaw, v: readonly Scalar[]): Scalar {
+/** Curvature of the cost along a direction: jvᵀ H jv. `isShort`: by the law's own formula, if it has one. */
+export function curvature(law: ContactLaw, v: readonly Scalar[], isShort = false): Scalar {
+  if (isShort && law.along) return law.along(v);
   return dotn(
     v,
     v.map((_, i) =>

@@ -1,9 +1,10 @@
 // what the solver keeps of each active contact: its rows of Jaref, jv and efc_D
 import { array, type LocalArray } from "../../trace/control.ts";
 import { add, and, dotn, gt, max, mul, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
-import { contactLaw, type ContactLaw } from "../constraint/cone.ts";
+import { changed, contactLaw, type ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
+import { KeptLaw, type LawBefore } from "./kept-law.ts";
 
 /** Rows of the active contacts, by the contact's runtime index; `dim` each, along normal, tangents, torsion, roll. */
 export class ContactEfc {
@@ -19,6 +20,8 @@ export class ContactEfc {
   readonly #movable: readonly LocalArray[] | undefined;
   /** The part of D that numbers resolve, by direction after the normal. */
   readonly #share: readonly LocalArray[] | undefined;
+  /** The law at Jaref, where there is room for it: what searches compare others with. */
+  readonly #law: KeptLaw | undefined;
 
   constructor(m: ModelView, rows: ContactRows) {
     this.#m = m;
@@ -27,6 +30,7 @@ export class ContactEfc {
     this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n, "f32", true));
     this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n, "f32", true));
     this.#D = array("efc_D", n, "f32", true);
+    this.#law = m.form.hasRoom ? new KeptLaw(rows.dim, n) : undefined;
     if (!rows.anyStiff) return;
     this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true));
     this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true));
@@ -100,6 +104,18 @@ export class ContactEfc {
       hessian: (i, j) => select(both(i, j), law.hessian(i, j), 0),
       cost: select(this.isMovable(index, 0), law.cost, cost),
     };
+  }
+
+  /** Keeps the law at Jaref, as it is now. */
+  keepLaw(index: Int, law: ContactLaw): void {
+    this.#law?.set(index, law);
+  }
+
+  /** The law at Jaref, as it was kept; where there is no room it is made anew. */
+  lawBefore(index: Int, slot: Int): LawBefore {
+    if (this.#law) return this.#law.at(index);
+    const law = this.law(index, slot, this.at(index, 0));
+    return { ...law, differs: (other) => changed(law.state, other.state) };
   }
 
   /** The wrench of a contact at Jaref. A normal that no dof moves is pushed as hard as MuJoCo does. */

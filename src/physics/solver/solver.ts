@@ -107,7 +107,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         // contacts follow qacc here, not in space.move: alpha is still that of the last step
         const Jaref = efc.at(c, alpha.get());
         efc.setJaref(c, Jaref);
-        space.addContact(c, slot, efc.law(c, slot, Jaref), space.contact(slot, c));
+        const law = efc.law(c, slot, Jaref);
+        space.addContact(c, slot, law, space.contact(slot, c));
+        efc.keepLaw(c, law);
       });
     });
 
@@ -250,13 +252,13 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
         const weight = weights.contact(slot);
         const jv = efc.jv(c);
-        const before = efc.law(c, slot, efc.at(c, 0));
+        const before = efc.lawBefore(c, slot);
         const law = efc.law(c, slot, efc.at(c, a));
         const change = () => law.force.map((f, k) => sub(f, before.force[k]));
         deriv0.set(sub(deriv0.get(), mul(weight, dotn(change(), jv))));
-        deriv1.set(add(deriv1.get(), mul(weight, curvature(law, jv))));
+        deriv1.set(add(deriv1.get(), mul(weight, curvature(law, jv, m.form.hasRoom))));
         addCost(law, before, neg(dotn(before.force, jv)));
-        stateChanged.set(or(or(stateChanged.get(), changed(before.state, law.state)), or(before.inCone, law.inCone)));
+        stateChanged.set(or(or(stateChanged.get(), before.differs(law)), or(before.inCone, law.inCone)));
       };
       eachRow(rows, (row) => (lines ? lines.ofRow(row, () => addRow(row)) : addRow(row)));
       efc.each((c, slot) => (lines ? lines.ofContact(slot, () => addContact(c, slot)) : addContact(c, slot)));
