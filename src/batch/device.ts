@@ -139,9 +139,11 @@ export async function placeBatch(
   }
 }
 
-/** There kernels are never cut. */
+/** There kernels are never cut, and no driver compiles them. */
 export const onCpu = <C extends PlanContext>(context: C): C =>
-  context.emission ? { ...context, emission: { ...context.emission, cut: false, roomy: true } } : context;
+  context.emission
+    ? { ...context, emission: { ...context.emission, target: "none", cut: false, roomy: true } }
+    : context;
 
 /** The plan of a batch on a device without an adapter: what it holds of the host's budget. */
 export const hostPlan = (planned: PlannedBatch, device: HostDevice, threads: number): Plan =>

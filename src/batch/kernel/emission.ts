@@ -7,8 +7,8 @@ import { WORKGROUP, workgroupOf, type AdapterFacts } from "../../gpu/workgroup.t
 import type { WgslForm, WgslKernel } from "../../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "../options.ts";
 
-/** Whose limits of straight-line code count: those of compilers for CPUs, or for GPUs. */
-export type Target = "software" | "gpu";
+/** Whose limits of straight-line code count: those of drivers that compile for CPUs or for GPUs, or no driver's. */
+export type Target = "software" | "gpu" | "none";
 
 /** How the kernels of a batch are written. */
 export interface Emission extends WgslForm {

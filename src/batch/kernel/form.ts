@@ -30,7 +30,10 @@ export const MOST_COMPILE_SECONDS = 15;
 /** Dofs beyond which GPUs' registers and instruction caches are too small for straight-line code (docs/decisions/0043). */
 const MAX_DOFS_ON_GPU = 15;
 
-const known = new WeakMap<Model, boolean>();
+/** Operations of straight-line code beyond which it takes long to emit, and gains little (docs/decisions/0105). */
+const MOST_OPERATIONS = 80_000;
+
+const known = new WeakMap<Model, Partial<Record<Target, boolean>>>();
 
 /**
  * Whether a model's kernels are straight-line code unless an option says otherwise: it steps one and a half to three times
@@ -39,21 +42,21 @@ const known = new WeakMap<Model, boolean>();
  */
 export function unrollByDefault(model: Model, target: Target = "software"): boolean {
   if (target === "gpu") return model.nv <= MAX_DOFS_ON_GPU && unsupportedFeatures(model).length === 0;
-  const before = known.get(model);
-  if (before !== undefined) return before;
-  const unroll = isShort(model);
-  known.set(model, unroll);
-  return unroll;
+  const before = known.get(model) ?? {};
+  known.set(model, before);
+  return (before[target] ??= isShort(model, target));
 }
 
-function isShort(model: Model): boolean {
+function isShort(model: Model, target: Target): boolean {
   const depth = model.M_rownnz.reduce((most, n) => Math.max(most, n), 0);
   if (model.nbody > MAX_BODIES || depth > MAX_DEPTH || unsupportedFeatures(model).length > 0) return false;
   const groups = [...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]), ...rowDofs(model)];
   const { rows } = coupledSparsity(model, groups);
   const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
   if (products > MAX_FACTOR_PRODUCTS) return false;
-  return model.nv * model.nbody <= SMALL || mostCompileSeconds(simulationCost(model, true)) <= MOST_COMPILE_SECONDS;
+  if (model.nv * model.nbody <= SMALL) return true;
+  const cost = simulationCost(model, true);
+  return target === "none" ? cost.arithmetic <= MOST_OPERATIONS : mostCompileSeconds(cost) <= MOST_COMPILE_SECONDS;
 }
 
 /** What the kernel of a simulation of a model costs in a form. */

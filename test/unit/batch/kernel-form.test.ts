@@ -48,6 +48,17 @@ describe("the form of kernels", () => {
     }
   });
 
+  test("where no driver compiles more models are straight-line code, and all that are where one does", async () => {
+    for (const [limbs, links, software, none] of [
+      [4, 5, true, true],
+      [4, 7, false, true],
+      [7, 7, false, false],
+    ] as const) {
+      const model = await robot(limbs, links, true);
+      expect([unrollByDefault(model), unrollByDefault(model, "none")]).toEqual([software, none]);
+    }
+  });
+
   test("an option overrides it", async () => {
     const large = await robot(5, 7, false);
     const loops = (unroll: boolean | undefined) => planKernels(large, { numEnvs: 8, unroll }).kernels.get("step")!.code;
