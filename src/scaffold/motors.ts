@@ -91,9 +91,35 @@ function isRound(model: Model, joint: number): boolean {
   );
 }
 
-/** Hinges that turn without end at the end of a limb, driven by speed or round: their angle is no pose. */
+const jointsOf = (model: Model): number[] => Array.from({ length: model.njnt }, (_, j) => j);
+
+const turnsEndlessly = (model: Model, j: number): boolean =>
+  model.jnt_type[j] === mjtJoint.HINGE && model.jnt_limited[j] === 0;
+
+/** So few hinges on a wheel are no rollers about its rim: a castor on a fork, a pendulum. */
+const FEW_ROLLERS = 2;
+
+/** What an omnidirectional wheel has about its rim: hinges that nothing drives, all that hangs on its own; else none. */
+export function rollersOf(model: Model, wheel: number): number[] {
+  const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
+  const hanging = jointsOf(model).filter(
+    (j) => j !== wheel && isBelow(model, model.jnt_bodyid[j], model.jnt_bodyid[wheel]),
+  );
+  const isRim =
+    driven.has(wheel) &&
+    hanging.length > FEW_ROLLERS &&
+    hanging.every(
+      (j) =>
+        turnsEndlessly(model, j) &&
+        !driven.has(j) &&
+        model.body_parentid[model.jnt_bodyid[j]] === model.jnt_bodyid[wheel],
+    );
+  return isRim ? hanging : [];
+}
+
+/** Hinges that turn without end at the end of a limb, driven by speed or round, and rollers on them: their angle is no pose. */
 export function wheelsOf(model: Model): ReadonlySet<number> {
-  const joints = Array.from({ length: model.njnt }, (_, j) => j);
+  const joints = jointsOf(model);
   const bySpeed = new Set(
     Array.from({ length: model.nu }, (_, i) => i)
       .filter((i) => isVelocity(model, i))
@@ -101,15 +127,14 @@ export function wheelsOf(model: Model): ReadonlySet<number> {
   );
   const isLast = (j: number) =>
     !joints.some((k) => k !== j && isBelow(model, model.jnt_bodyid[k], model.jnt_bodyid[j]));
-  return new Set(
-    joints.filter(
-      (j) =>
-        model.jnt_type[j] === mjtJoint.HINGE &&
-        model.jnt_limited[j] === 0 &&
-        isLast(j) &&
-        (bySpeed.has(j) || isRound(model, j)),
-    ),
-  );
+  const ends = joints.filter((j) => turnsEndlessly(model, j) && isLast(j) && (bySpeed.has(j) || isRound(model, j)));
+  const rimmed = joints
+    .filter((j) => turnsEndlessly(model, j))
+    .flatMap((j) => {
+      const rollers = rollersOf(model, j);
+      return rollers.length > 0 ? [j, ...rollers] : [];
+    });
+  return new Set([...ends, ...rimmed]);
 }
 
 /** A servo spends a motor's torque on so much of an error (rad); its damping is this part of its stiffness (s). */

@@ -76,8 +76,9 @@ export const entriesOf = (of: string, at: readonly number[]): string =>
     : `[${at.map((k) => `${of}[${k}]`).join(", ")}]`;
 
 /** What a base is commanded: entries of the value `wanted`, with what they are. */
-function commandOf({ flies, rolls, height: above }: Base, floor: number): string {
-  const sideways = rolls ? `["0", "0"], // wheels do not go sideways` : `["-0.5 * param.speed", "0.5 * param.speed"],`;
+function commandOf({ flies, rolls, glides, height: above }: Base, floor: number): string {
+  const sideways =
+    rolls && !glides ? `["0", "0"], // wheels do not go sideways` : `["-0.5 * param.speed", "0.5 * param.speed"],`;
   return `    wanted: command(
       [
         ["-0.5 * param.speed", "param.speed"],
@@ -103,7 +104,6 @@ export function velocityTask(name: string, robot: Robot, { library, model: path 
   const base = baseOf(robot);
   const named = (body: number): string | number => nameOf(model, "body", body) || body;
   const trunk = text(named(base.body));
-  const [v0, v1] = base.qvel;
   const hasPose = base.posed.length > 0;
   // what standing takes of each actuator, about
   const torque = base.flies
@@ -118,7 +118,9 @@ export function velocityTask(name: string, robot: Robot, { library, model: path 
   const joints = (noise: string): string[] =>
     hasPose ? [noise === "" ? `      joints: "joints",` : `      joints: { value: "joints", ${noise} },`] : [];
   const velocities = (noise: string): string[] =>
-    v1 > v0 ? [`      velocities: { value: "qvel[${v0}:${v1}]",${noise} scale: 0.05 },`] : [];
+    base.turned.length > 0
+      ? [`      velocities: { value: "${entriesOf("qvel", base.turned)}",${noise} scale: 0.05 },`]
+      : [];
   const own = [
     ...(base.flies
       ? [`    track_height: { value: tracking(height(BASE), "wanted.z", 0.5), weight: 1 },`]

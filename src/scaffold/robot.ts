@@ -4,7 +4,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { bodyOf, hoverOf, isBelow, jointOf, motorsOf, wheelsOf, type Motor } from "./motors.ts";
+import { bodyOf, hoverOf, isBelow, jointOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
 import { floorOf, hasGround, lowestOf } from "./stance.ts";
 
 export interface Robot {
@@ -34,8 +34,9 @@ export interface Base {
   readonly legs: number;
   /** Nothing but thrusters moves it. */
   readonly flies: boolean;
-  /** Limbs end in wheels. */
+  /** Limbs end in wheels; in ones with rollers, which go sideways too. */
   readonly rolls: boolean;
+  readonly glides: boolean;
   /** The body that is fixed to it, or it itself, whose mass is drawn; undefined where none has one. */
   readonly load: number | undefined;
   /** Places in qpos of joints that have a pose: neither wheels nor castors. */
@@ -43,6 +44,8 @@ export interface Base {
   /** Its first place in qpos and in qvel behind the free joint, and those after its last joint. */
   readonly qpos: readonly [number, number];
   readonly qvel: readonly [number, number];
+  /** Places in qvel of its joints, but for rollers on wheels. */
+  readonly turned: readonly number[];
   /** Bodies that end its limbs and are lowest. */
   readonly feet: readonly number[];
 }
@@ -182,8 +185,8 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const ends = limbEnds(model, body).filter((b) => z(b) < z(body));
   const lowest = ends.length > 0 ? Math.min(...ends.map(z)) : z(body);
   const low = ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
-  const rolling = new Set(joints.filter(turns).map((j) => model.jnt_bodyid[j]));
-  const rolls = limbEnds(model, body).some((b) => rolling.has(b) && driven.has(model.body_jntadr[b]));
+  const rolls = joints.some((j) => wheels.has(j) && driven.has(j));
+  const rollers = new Set(joints.flatMap((j) => rollersOf(model, j)));
   return {
     body,
     joint: nameOf(model, "joint", best) || best,
@@ -191,12 +194,16 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
     legs: z(body) - lowest,
     flies: flies(model, body),
     rolls,
+    glides: rollers.size > 0,
     load: loadOf(model, body),
     qpos: places("qpos", model.jnt_qposadr),
     qvel: places("qvel", model.jnt_dofadr),
     posed: joints
       .filter((j) => !turns(j))
       .flatMap((j) => Array.from({ length: width(j, "qpos") }, (_, k) => model.jnt_qposadr[j] + k)),
+    turned: joints
+      .filter((j) => !rollers.has(j))
+      .flatMap((j) => Array.from({ length: width(j, "qvel") }, (_, k) => model.jnt_dofadr[j] + k)),
     feet: rolls ? [] : low,
   };
 }

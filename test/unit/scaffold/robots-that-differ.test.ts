@@ -76,6 +76,32 @@ test.each([
   expect(ended).toBe(0);
 });
 
+test("wheels with rollers about their rims are wheels, which go sideways too; a castor on a fork that turns has none", async () => {
+  const roller = (k: number) => {
+    const [x, y] = [Math.cos(k), Math.sin(k)].map((c) => 0.1 * c);
+    return `<body pos="${x} ${y} 0"><joint axis="${-y} ${x} 0"/><geom size=".03" mass=".05"/></body>`;
+  };
+  const omni = (
+    n: number,
+    angle: number,
+  ) => `<body pos="${0.2 * Math.cos(angle)} ${0.2 * Math.sin(angle)} .13" zaxis="${Math.cos(angle)} ${Math.sin(angle)} 0">
+    <joint name="w${n}" axis="0 0 1"/><inertial pos="0 0 0" mass=".2" diaginertia="1e-3 1e-3 1e-3"/>${[0, 1, 2, 3, 4, 5].map(roller).join("")}</body>`;
+  const xml = `<mujoco><worldbody>${floor}<body name="plate"><freejoint name="root"/>
+    <geom type="cylinder" size=".15 .02" pos="0 0 .15" mass="2"/>${[0, 2.1, 4.2].map((angle, n) => omni(n, angle)).join("")}</body></worldbody>
+    <actuator>${[0, 1, 2].map((n) => `<motor name="m${n}" joint="w${n}" ctrlrange="-1 1"/>`).join("")}</actuator></mujoco>`;
+  const { text, ended } = await still("omni", xml, 20);
+  expect(text).toContain("a robot drives as it is commanded");
+  expect(text).toContain('["-0.5 * param.speed", "0.5 * param.speed"],');
+  expect(text).toContain('velocities: { value: "[qvel[6], qvel[13], qvel[20]]"');
+  expect(text).toContain("scale: [1, 1, 1],");
+  expect(text).not.toMatch(/servo|touchdown|HOME|pose:/);
+  expect(ended).toBe(0);
+  const fork = await loadModel(`<mujoco><worldbody><body><freejoint/><geom size=".1"/>
+    <body><joint name="steer" axis="0 0 1"/><geom size=".02"/><body pos=".1 0 -.1"><joint name="castor" axis="0 1 0"/><geom size=".05"/></body></body></body></worldbody>
+    <actuator><position joint="steer"/></actuator></mujoco>`);
+  expect([...wheelsOf(fork)]).toEqual([2]);
+});
+
 test("a leg that turns without end is no wheel: its foot lies beside the hinge", async () => {
   const leg = (foot: string) => `<mujoco><worldbody>${floor}<body pos="0 0 1"><freejoint/><geom size=".1"/>
     <body name="shank"><joint name="knee" axis="0 1 0"/><inertial pos="0 0 -.2" mass="1" diaginertia=".1 .1 .1"/>${foot}</body></body></worldbody></mujoco>`;
