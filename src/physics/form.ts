@@ -16,6 +16,13 @@ export interface KernelForm {
   readonly resolvedCompliance: number;
   /** The same of contacts that may have less of it, as far as the model tells: all others keep MuJoCo's R in both forms. */
   readonly stiffCompliance: number;
+  /**
+   * Those that may have less keep what they have at this step down to this: it costs digits of M, which another step of
+   * Newton brings back. 0: none does.
+   */
+  readonly keptCompliance: number;
+  /** With less R than this one step of Newton is not exact; 0: it always is. */
+  readonly inexactCompliance: number;
   /** Whether trees can be weighed beside contacts whose D is beyond float32: not where a Hessian over dofs rounds them. */
   readonly weighsStiffContacts: boolean;
 }
@@ -33,6 +40,8 @@ export function formOf(model: Model): KernelForm {
     // PGS adds R to J M⁻¹ Jᵀ and inverts blocks of that alone
     resolvedCompliance: model.opt.solver === mjtSolver.PGS ? 0 : ofHessians,
     stiffCompliance: exact ? 1e-12 : 2e-7,
+    keptCompliance: exact ? 0 : 2e-8,
+    inexactCompliance: exact ? 0 : 1e-4,
     weighsStiffContacts: exact || !unroll,
   };
 }

@@ -3,16 +3,14 @@ import {
   add,
   and,
   div,
-  gt,
   isNode,
   eq,
+  gt,
   ge,
   lt,
   max,
-  min,
   mul,
   ne,
-  or,
   select,
   square,
   sub,
@@ -25,21 +23,18 @@ import { surfaceVelocities } from "./surface-velocity.ts";
 import { cross, dot3, MINVAL, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
-import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import { bodyDofs } from "./body-dofs.ts";
 import type { ConeParams } from "./cone.ts";
 import { jointMotions } from "./dof-signs.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
-import { atEnd, contactAref, mostScale } from "./end-of-step.ts";
+import { atEnd, contactAref } from "./end-of-step.ts";
 import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
+import { leastResolved, MINVAL2, needsAnother, resolvedStiffness } from "./contact-stiffness.ts";
 import { contactWeight } from "./contact-weight.ts";
 import { isDiscrete } from "./metric-weights.ts";
 import type { WorldData, ModelView } from "../view.ts";
-
-/** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
-const MINVAL2 = 1e-30;
 
 /** What one contact contributes, at a runtime slot: Jacobian rows over all dofs, parameters of its cone. */
 export interface ContactRows {
@@ -69,6 +64,10 @@ export interface ContactRows {
   resolved(slot: Int, D: Scalar, diagA: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
   /** Whether R of some pair may be less than float32 resolves: then `resolved` is wanted. */
   readonly anyStiff: boolean;
+  /** Whether R of some pair may be so little that a step of Newton is not exact: then `isInexact` is wanted. */
+  readonly anyInexact: boolean;
+  /** Whether D of a contact, given J M⁻¹ Jᵀ of its directions, leaves so few digits of M that it is not. */
+  isInexact(slot: Int, D: Scalar, diagA: readonly Scalar[]): Bool;
   /** 1 for slots of such pairs, else 0. */
   readonly stiff: (slot: Int) => Int;
   /** Whether a contact makes rows: one in the gap does only if it pulls. */
@@ -94,33 +93,6 @@ function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   const [first, second] = [model.geom_priority[p.geom1], model.geom_priority[p.geom2]];
   const mixed = first === second ? a.map((x, k) => max(x, b[k])) : first > second ? a : b;
   return mixed.map((x) => max(x, mjMINMU));
-}
-
-/** How far from its body's centre of mass a geom reaches. */
-function reach(model: Model, geom: number): number {
-  const body = model.geom_bodyid[geom];
-  const offset = [0, 1, 2].map((k) => model.geom_pos[3 * geom + k] - model.body_ipos[3 * body + k]);
-  return Math.hypot(...offset) + model.geom_rbound[geom];
-}
-
-/**
- * Whether R of a pair's contacts may be less than float32 resolves: by the least that its diagApprox allows, against the
- * largest J M⁻¹ Jᵀ of a point of its geoms, as far as the inverse weights of bodies tell.
- */
-function isStiff({ model, form }: ModelView, p: GeomPair): boolean {
-  const weight = (k: number) =>
-    [p.geom1, p.geom2].map((g) => model.body_invweight0[2 * model.geom_bodyid[g] + k] * (k ? reach(model, g) ** 2 : 1));
-  const total = (k: number) => weight(k).reduce((a, b) => a + b);
-  // weights are the means over three axes
-  const most = 3 * (total(0) + total(1));
-  const mu2 = p.friction[0] ** 2;
-  const impratio = Math.max(1e-15, model.opt.impratio);
-  const pyramidal = model.opt.cone === mjtCone.PYRAMIDAL && p.condim > 1;
-  const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
-  const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
-  const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
-  const own = compliance(p.solref, p.solimp);
-  return (leastCompliance(own) / mostScale(model, own)) * diag < form.stiffCompliance * most * edges;
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
@@ -175,38 +147,6 @@ function slotParams(m: ModelView, slots: ContactSlots) {
   };
 }
 
-/**
- * D of a contact as far as numbers resolve it. It keeps the shape of its cone, whose stiffest direction decides: were one
- * to yield more than others, a normal with a short lever would win over the friction that holds it. Where no dof moves the
- * normal, its force and the friction that it allows are as good as infinite, and each direction stands alone.
- */
-function resolvedStiffness(
-  { form }: ModelView,
-  pyramidal: boolean,
-  p: ConeParams,
-  D: Scalar,
-  [normal, ...others]: readonly Scalar[],
-): { D: Scalar; share: readonly Scalar[] } {
-  const most = (diagA: Scalar) => div(1, max(mul(form.resolvedCompliance, diagA), MINVAL2));
-  const share = (diagA: Scalar) => min(1, div(most(diagA), D));
-  const isFree = gt(normal, 0);
-  const hasDirection = (k: number) => gt(p.condim, k + 1);
-  if (pyramidal) {
-    const alone = or(eq(p.condim, 1), false);
-    const edges = others.map((x, k) => share(add(normal, mul(square(p.friction[k]), x))));
-    const least = edges.reduce((a, x, k) => select(hasDirection(k), min(a, x), a), 1);
-    return {
-      D: select(alone, min(D, most(normal)), D),
-      share: edges.map((x) => select(isFree, least, x)),
-    };
-  }
-  const rows = others.map((x, k) => select(hasDirection(k), mul(p.tangentD[k], x), 0));
-  return {
-    D: select(isFree, min(D, most(rows.reduce((a, b) => max(a, b), normal))), D),
-    share: rows.map((x) => select(isFree, 1, share(x))),
-  };
-}
-
 /** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
 export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): ContactRows {
   const { model } = m;
@@ -214,7 +154,8 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const params = slotParams(m, slots);
   // registers are read once, before any loop over contacts: constants among them fold there
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
-  const anyStiff = slots.pairs.some((p) => isStiff(m, p));
+  const isStiff = (p: GeomPair) => leastResolved(model, p) < m.form.stiffCompliance;
+  const anyStiff = slots.pairs.some(isStiff);
   const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
   const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
   const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
@@ -294,8 +235,12 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       mu: params.mu(slot),
     }),
     anyStiff,
+    anyInexact: slots.pairs.some((p) => leastResolved(model, p) < m.form.inexactCompliance),
+    isInexact(slot, D, diagA) {
+      return needsAnother(m, pyramidal || dim === 1, this.cone(slot), D, diagA);
+    },
     motions,
-    stiff: slots.table("con_stiff", (p) => Number(isStiff(m, p)), "i32"),
+    stiff: slots.table("con_stiff", (p) => Number(isStiff(p)), "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       const estimate =

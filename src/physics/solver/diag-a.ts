@@ -9,6 +9,9 @@ import type { ModelView } from "../view.ts";
 /** An entry of J below this part of the numbers that it is the difference of is nothing but rounding. */
 const rounding = () => (current().exact ? 1e-14 : 1e-6);
 
+/** What tells how much of an entry of J is rounding. */
+type DofMotion = Pick<PointMotion, "turn" | "size2">;
+
 /**
  * J diag(M⁻¹ at qpos0) Jᵀ of a contact's directions, summed over the dofs that move its bodies against each other.
  * A direction in which all entries of J are rounding gets an exact 0: no dof moves it.
@@ -24,12 +27,14 @@ export class DiagA {
     this.#sum = Array.from({ length: dim }, (_, k) => variable(`diagA${k}`, 0));
   }
 
-  /** Adds a dof: its column of J, and how it moves the contact; `counts`: 0 if it moves other contacts alone. */
-  add(dof: Int, { turn, size2 }: Pick<PointMotion, "turn" | "size2">, J: readonly Scalar[], counts: Scalar = 1): void {
+  /** Adds a dof: how it moves the contact, if that is known, and its column of J; `counts`: 0 if it moves other contacts alone. */
+  add(dof: Int, motion: DofMotion | undefined, J: readonly Scalar[], counts: Scalar = 1): void {
     const weight = mul(counts, this.#m.dof_invweight0.at(dof));
-    const turns = lengthSquared(turn);
-    this.#noise.forEach((t, k) => t.set(add(t.get(), mul(weight, size2[k]))));
-    this.#rotation.set(add(this.#rotation.get(), mul(weight, turns)));
+    if (motion) {
+      const { turn, size2 } = motion;
+      this.#noise.forEach((t, k) => t.set(add(t.get(), mul(weight, size2[k]))));
+      this.#rotation.set(add(this.#rotation.get(), mul(weight, lengthSquared(turn))));
+    }
     this.#sum.forEach((t, k) => t.set(add(t.get(), mul(weight, square(J[k])))));
   }
 

@@ -174,11 +174,11 @@ export class JointSpace implements SolverSpace {
 
   #diagA(slot: Int, J: Jacobian): Scalar[] {
     const diagA = new DiagA(this.#m, J.length);
-    const moved = this.#contacts.motions!.at(slot);
+    const moved = this.#contacts.motions?.at(slot);
     const signs = this.#contacts.signs(slot);
     for (let i = 0; i < this.#nv; i++) {
       const column = J.map((row) => row[i]);
-      if (column.some((x) => x !== 0)) diagA.add(i, moved(i, signs[i]), column, square(signs[i]));
+      if (column.some((x) => x !== 0)) diagA.add(i, moved?.(i, signs[i]), column, square(signs[i]));
     }
     return diagA.get();
   }

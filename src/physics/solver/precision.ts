@@ -27,6 +27,8 @@ export function slopeReduction(m: ModelView, contacts: ContactRows): number {
 }
 /** Newton's iterations in which a decrement must halve, or what is left is rounding. */
 export const PATIENCE = 8;
+/** How many times what may be noise (FLOAT32_NOISE) a decrement is that is more than rounding leaves of the next one. */
+export const PATIENCE_NOISE = 1e4;
 /** Newton decrement, relative to the cost scale, that float32 resolves. */
 export const FLOAT32_TOLERANCE = 1e-10;
 /**

@@ -9,6 +9,7 @@ import {
   dotn,
   eq,
   ge,
+  gt,
   isFinite32,
   le,
   lt,
@@ -40,6 +41,7 @@ import {
   FLOAT32_TOLERANCE,
   hasCones,
   PATIENCE,
+  PATIENCE_NOISE,
   slopeReduction,
   usesNewton,
 } from "./precision.ts";
@@ -79,9 +81,11 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
   const patience =
-    newton && space.isInexact
+    newton && (space.isInexact || contacts.anyInexact)
       ? { best: variable("best_decrement", 1e30), since: variable("since_best", 0, "i32") }
       : undefined;
+  // what a step beside the contacts at hand is, if the space does not say it of all
+  const inexact = newton && contacts.anyInexact && !space.isInexact ? flag("inexact", false) : undefined;
   const alpha = variable("alpha");
   const done = flag("done", false);
   // a line search that finds nothing better ends the iterations as well
@@ -162,7 +166,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     efc.each((c, slot) => {
       const at = space.contact(slot, c, true);
       const { impedance, D: nominal } = contacts.stiffness(slot);
-      const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, at.diagA()) : nominal;
+      const diagA = contacts.anyStiff || inexact ? at.diagA() : [];
+      const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, diagA) : nominal;
+      inexact?.set(or(inexact.get(), contacts.isInexact(slot, D, diagA)));
       const aref = contacts.aref(slot, impedance, efc.inMovable(c, at.times("qvel")), D);
       const Jaref = efc.inMovable(c, at.times("qacc")).map((x, k) => sub(x, aref[k]));
       const jv = warm ? efc.inMovable(c, at.times("search")) : Jaref.map(() => 0);
@@ -273,7 +279,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     evaluate(alpha.get(), newton);
     const decrementOf = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
     const decrement = decrementOf(slopeAtZero);
-    const isFullStep = newton && !space.isInexact ? not(or(stateChanged.get(), space.isRough?.get() ?? false)) : false;
+    const isRough = or(space.isRough?.get() ?? false, inexact?.get() ?? false);
+    const isFullStep = newton && !space.isInexact ? not(or(stateChanged.get(), isRough)) : false;
     const isConverged = byIsland ? trees!.settle(decrementOf, tolerance, noiseShare) : le(decrement, tolerance);
     done.set(or(or(isFullStep, isConverged), or(stalls(decrement), not(isFinite32(slopeAtZero)))));
     // judged at the first guess only: a later point may have the start's active set and still be far from the minimum
@@ -310,7 +317,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     const { best, since } = patience;
     const better = lt(decrement, mul(0.5, best.get()));
     best.set(select(better, decrement, best.get()));
-    since.set(select(better, 0, add(since.get(), 1), "i32"));
+    // a search that is still far from its end may go to and fro between states of friction for longer
+    const isFar = gt(decrement, mul(PATIENCE_NOISE, noise.get()));
+    since.set(select(or(better, isFar), 0, add(since.get(), 1), "i32"));
     return or(isNoise, ge(since.get(), PATIENCE));
   }
 

@@ -1,0 +1,119 @@
+// what numbers resolve of a contact's R: which pairs may have less, how much of it is kept, which steps want another
+import {
+  and,
+  add,
+  div,
+  eq,
+  gt,
+  lt,
+  max,
+  min,
+  mul,
+  or,
+  select,
+  square,
+  sub,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { mjtCone } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import type { ModelView } from "../view.ts";
+import type { ConeParams } from "./cone.ts";
+import { mostScale } from "./end-of-step.ts";
+import { compliance, leastCompliance } from "./impedance.ts";
+
+/** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
+export const MINVAL2 = 1e-30;
+
+/**
+ * J M⁻¹ Jᵀ of a normal as a part of a tangent's, below which the normal has a lever so short that what rounds in it counts:
+ * those of hinges that all but meet the contact have 1e-4 and less, feet of legs 0.1 and more.
+ */
+const SHORT_LEVER = 1e-2;
+
+/** How far from its body's centre of mass a geom reaches. */
+function reach(model: Model, geom: number): number {
+  const body = model.geom_bodyid[geom];
+  const offset = [0, 1, 2].map((k) => model.geom_pos[3 * geom + k] - model.body_ipos[3 * body + k]);
+  return Math.hypot(...offset) + model.geom_rbound[geom];
+}
+
+/**
+ * The least that R of a pair's contacts may be, relative to the largest J M⁻¹ Jᵀ of a point of its geoms: by the least that
+ * its diagApprox allows, and as far as the inverse weights of bodies tell.
+ */
+export function leastResolved(model: Model, p: GeomPair): number {
+  const weight = (k: number) =>
+    [p.geom1, p.geom2].map((g) => model.body_invweight0[2 * model.geom_bodyid[g] + k] * (k ? reach(model, g) ** 2 : 1));
+  const total = (k: number) => weight(k).reduce((a, b) => a + b);
+  // weights are the means over three axes
+  const most = 3 * (total(0) + total(1));
+  const mu2 = p.friction[0] ** 2;
+  const impratio = Math.max(1e-15, model.opt.impratio);
+  const pyramidal = model.opt.cone === mjtCone.PYRAMIDAL && p.condim > 1;
+  const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
+  const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
+  const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
+  const own = compliance(p.solref, p.solimp);
+  return ((leastCompliance(own) / mostScale(model, own)) * diag) / (most * edges);
+}
+
+const hasDirection = (p: ConeParams, k: number): Bool => gt(p.condim, k + 1);
+
+/** J M⁻¹ Jᵀ of the stiffest row of a contact in terms of R of its first; edges of a pyramid push the normal together. */
+function stiffest(pyramidal: boolean, p: ConeParams, [normal, ...others]: readonly Scalar[]): Scalar {
+  const factor = (k: number) => (pyramidal ? square(p.friction[k]) : p.tangentD[k]);
+  const rows = others.map((x, k) => select(hasDirection(p, k), mul(factor(k), x), 0));
+  const most = rows.reduce((a, b) => max(a, b), pyramidal ? 0 : normal);
+  return pyramidal ? mul(max(1, mul(2, sub(p.condim, 1))), add(normal, most)) : most;
+}
+
+/** Whether what a contact of this D takes of M's digits wants another step of Newton after one that changes no state. */
+export const needsAnother = (
+  { form }: ModelView,
+  pyramidal: boolean,
+  p: ConeParams,
+  D: Scalar,
+  diagA: readonly Scalar[],
+): Bool => gt(mul(D, stiffest(pyramidal, p, diagA)), 1 / form.inexactCompliance);
+
+/**
+ * D of a contact as far as numbers resolve it. It keeps the shape of its cone, whose stiffest direction decides: were one
+ * to yield more than others, a normal with a short lever would win over the friction that holds it. Where no dof moves the
+ * normal, its force and the friction that it allows are as good as infinite, and each direction stands alone.
+ */
+export function resolvedStiffness(
+  { form }: ModelView,
+  pyramidal: boolean,
+  p: ConeParams,
+  D: Scalar,
+  diagA: readonly Scalar[],
+): { D: Scalar; share: readonly Scalar[] } {
+  const [normal, ...others] = diagA;
+  const hasLever = others.length > 1 && form.keptCompliance > 0;
+  const isKept = hasLever
+    ? and(
+        gt(normal, mul(SHORT_LEVER, max(others[0], others[1]))),
+        lt(mul(D, stiffest(pyramidal, p, diagA)), 1 / form.keptCompliance),
+      )
+    : false;
+  const most = (x: Scalar) => select(isKept, D, div(1, max(mul(form.resolvedCompliance, x), MINVAL2)));
+  const share = (x: Scalar) => min(1, div(most(x), D));
+  const isFree = gt(normal, 0);
+  if (pyramidal) {
+    const alone = or(eq(p.condim, 1), false);
+    const edges = others.map((x, k) => share(add(normal, mul(square(p.friction[k]), x))));
+    const least = edges.reduce((a, x, k) => select(hasDirection(p, k), min(a, x), a), 1);
+    return {
+      D: select(alone, min(D, most(normal)), D),
+      share: edges.map((x) => select(isFree, least, x)),
+    };
+  }
+  const rows = others.map((x, k) => select(hasDirection(p, k), mul(p.tangentD[k], x), 0));
+  return {
+    D: select(isFree, min(D, most(rows.reduce((a, b) => max(a, b), normal))), D),
+    share: rows.map((x) => select(isFree, 1, share(x))),
+  };
+}
