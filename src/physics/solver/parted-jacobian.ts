@@ -62,9 +62,9 @@ export class PartedJacobian {
 
   #diagA(slot: Int, index: Int, moves: readonly Bool[]): Scalar[] {
     const diagA = new DiagA(this.#m, this.#contacts.dim);
-    const moved = this.#contacts.motions!.at(slot);
+    const moved = this.#contacts.motions?.at(slot);
     const signs = this.#contacts.signs(slot);
-    const addDof = (i: number) => diagA.add(i, moved(i, signs[i]), this.#column(i, index), square(signs[i]));
+    const addDof = (i: number) => diagA.add(i, moved?.(i, signs[i]), this.#column(i, index), square(signs[i]));
     this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(addDof)));
     return diagA.get();
   }
