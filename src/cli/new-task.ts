@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel } from "../model/model.ts";
+import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { loadMotion } from "../env/index.ts";
@@ -100,6 +101,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   if (forMotion !== undefined && kind !== "track") throw new UsageError(`--${forMotion} is of --kind track.`);
   if (/\.urdf$/i.test(path)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   const model = await loadModel(path);
+  if (isUrdf(model.source.xml)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   checkSupported(model);
   const robot = await robotOf(model);
   const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
@@ -137,6 +139,8 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
   const model = await loadModel(path);
+  if (!existsSync(path) || !/\.(urdf|xml)$/i.test(path))
+    throw new UsageError(`${path} is a URDF in a zip, which no scene can attach. Unpack the zip, and pass the URDF.`);
   const file = besides(folder, resolve(path)).replace(/^\.\//, "");
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);
   try {

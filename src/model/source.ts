@@ -8,7 +8,7 @@ import { memoryTree, withTree, type FileTree } from "./files.ts";
 import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { caseRemedy, compileRemedy, formatRemedy, isLfsPointer, LFS_REMEDY, pointersOf } from "./remedies.ts";
-import { withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
+import { isXacro, withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
@@ -242,6 +242,13 @@ export function decode(bytes: Uint8Array, name: string): string {
   }
   if (text.includes("\0")) {
     throw new CorralError("not-utf8", `${name} holds NUL bytes, so it is no XML text.`, { name });
+  }
+  if (isXacro(text)) {
+    throw new CorralError(
+      "unexpanded-xacro",
+      `${name} is for xacro, which makes a URDF of it: xacro ${name} > robot.urdf (pip install xacro). Pass that.`,
+      { name },
+    );
   }
   if (text.trim() === "") {
     throw new CorralError("empty-file", `${name} holds only white space; a model needs at least <mujoco/>.`, { name });

@@ -34,6 +34,14 @@ export function placeOf(name: string, file: string, tree: FileTree): string | un
   return candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);
 }
 
+const withoutComments = (xml: string): string => xml.replace(/<!--[^]*?-->/g, "");
+
+/** Whether a text is a URDF: its first element is a robot. */
+export const isUrdf = (xml: string): boolean => /^[^<]*(<[?!][^>]*>[^<]*)*<robot\b/.test(withoutComments(xml));
+
+/** Whether a text is one that xacro makes a URDF of, which MuJoCo would read as a robot without links. */
+export const isXacro = (xml: string): boolean => /<xacro:/.test(withoutComments(xml));
+
 const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])([^"']*)\2/g;
 
 /**
@@ -58,7 +66,7 @@ export function withMeshPaths(xml: string, file: string, tree: FileTree): string
 export function withPlacedUrdfs(tree: FileTree): FileTree {
   const placed = new Map<string, Uint8Array | undefined>();
   const of = (path: string): Uint8Array | undefined => {
-    if (!/\.urdf$/i.test(path)) return undefined;
+    if (!/\.(urdf|xml)$/i.test(path)) return undefined;
     if (!placed.has(path)) {
       const bytes = tree.read(path);
       const text = new TextDecoder().decode(bytes);

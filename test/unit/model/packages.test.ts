@@ -144,6 +144,17 @@ describe("a URDF", () => {
     },
   );
 
+  test("that xacro is yet to make is refused, one that it made is not", async () => {
+    const made = urdf("a.obj", `<!-- <xacro:include/> -->`).replace(
+      `"r">`,
+      `"r" xmlns:xacro="http://ros.org/wiki/xacro">`,
+    );
+    put("xacro/a.obj", TET);
+    expect((await loadModel(put("xacro/r.urdf", made))).nmesh).toBe(1);
+    const error = await refusal(loadModel(put("xacro/r.xacro", made.replace("<link", `<xacro:macro name="m"/><link`))));
+    expect([error.code, error.message]).toEqual(["unexpanded-xacro", expect.stringContaining("> robot.urdf")]);
+  });
+
   test("as text finds them in its assets", async () => {
     const assets = { "r_description/meshes/a.obj": TET };
     expect((await loadModel(urdf("package://r_description/meshes/a.obj"), { assets })).nmesh).toBe(1);

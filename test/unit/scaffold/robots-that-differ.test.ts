@@ -25,6 +25,22 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
+/** A zip of one file, as it is. */
+function storedZip(path: string, text: string): Uint8Array {
+  const [name, content] = [Buffer.from(path), Buffer.from(text)];
+  const head = Buffer.alloc(26);
+  head.writeUInt32LE(content.length, 14);
+  head.writeUInt32LE(content.length, 18);
+  head.writeUInt16LE(name.length, 22);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(1, 4);
+  end.writeUInt16LE(1, 6);
+  end.writeUInt32LE(46 + name.length, 8);
+  end.writeUInt32LE(30 + name.length + content.length, 12);
+  const entry = [Buffer.from("PK\x01\x02\x14\0"), head, Buffer.alloc(14), name];
+  return Buffer.concat([Buffer.from("PK\x03\x04"), head, name, content, ...entry, Buffer.from("PK\x05\x06"), end]);
+}
+
 const library = new URL("../../../src/index.ts", import.meta.url).href;
 
 /** Steps a task without action; how many episodes ended, and the text of the task. */
@@ -221,6 +237,17 @@ test("a URDF gets a scene with a floor and actuators, in which it stands, and a 
   const again = await cli.run("new-task", "drive2", "--robot", "none.urdf", "--kind", "velocity");
   expect(again.stderr).toContain("[missing-file]");
   expect(existsSync(join(folder, "drive2.xml"))).toBe(false);
+});
+
+test("a URDF is told by what it holds: as an XML it gets a scene, in a zip it is refused", async () => {
+  writeFileSync(join(folder, "cart.xml"), `<?xml version="1.0"?>\n<!-- <mujoco/> -->\n${urdf}`);
+  const { code, stdout } = await cli.run("new-task", "told", "--robot", "cart.xml", "--kind", "reach");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("told.xml: a floor, and actuators")]);
+  writeFileSync(join(folder, "cart.zip"), storedZip("cart.urdf", urdf));
+  for (const path of ["cart.zip", "cart.zip/cart.urdf"]) {
+    const refused = await cli.run("new-task", "zipped", "--robot", path, "--kind", "reach");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Unpack the zip")]);
+  }
 });
 
 test("what is raised is a joint that floats or slides, by a length", async () => {
