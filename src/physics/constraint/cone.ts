@@ -33,6 +33,8 @@ export interface ContactLaw {
   readonly hessian: (i: number, j: number) => Scalar;
   /** vᵀ (d² cost / d Jaref²) v by a formula of its own, where one is shorter. */
   readonly along?: (v: readonly Scalar[]) => Scalar;
+  /** Begins products (d² cost / d Jaref²) v, where they take less than all entries. */
+  readonly weighing?: () => (v: readonly Scalar[]) => Scalar[];
   readonly cost: Scalar;
   /** Which pieces of the piecewise quadratic cost hold here (efc_state). */
   readonly state: readonly Bool[];
@@ -162,7 +164,26 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
     const flat = v.reduce<Scalar>((total, x, k) => add(total, mul(quadratic(k), square(x))), 0);
     return select(isTop, 0, select(isMiddle, curved, flat));
   };
-  return { force, hessian, cost, state: [isTop], inCone: isMiddle, along };
+  if (p.dim <= 3) return { force, hessian, cost, state: [isTop], inCone: isMiddle, along };
+
+  const weighing = () => {
+    // a diagonal, the square of N' - mu T', and what the direction of sliding takes from the diagonal
+    const bent = mul(Dm, mul(neg(NmT), slope));
+    const [ofSquare, ofBend] = [select(isMiddle, Dm, 0), select(isMiddle, bent, 0)];
+    const ofSliding = mul(ofBend, square(inverseT));
+    const pull = u.map((x, k) => (k === 0 ? 0 : mul(x, factor(k))));
+    const diagonal = Jaref.map((_, k) => {
+      const curved = k === 0 ? 0 : mul(ofBend, square(factor(k)));
+      return select(isTop, 0, select(isMiddle, curved, quadratic(k)));
+    });
+    return (v: readonly Scalar[]): Scalar[] => {
+      const t = dotn(pull.slice(1), v.slice(1));
+      const rate = mul(ofSquare, sub(mul(mu, v[0]), mul(slope, t)));
+      const along = neg(add(mul(slope, rate), mul(ofSliding, t)));
+      return v.map((x, k) => add(mul(diagonal[k], x), k === 0 ? mul(mu, rate) : mul(pull[k], along)));
+    };
+  };
+  return { force, hessian, cost, state: [isTop], inCone: isMiddle, along, weighing };
 }
 
 const select3 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b));

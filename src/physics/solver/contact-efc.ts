@@ -98,12 +98,19 @@ export class ContactEfc {
     const force = this.inMovable(index, law.force);
     // what a normal that nothing moves costs is the same everywhere, and would drown all else
     const cost = max(mul(-0.5, dotn(force, Jaref)), 0);
+    const weighing = law.weighing && (() => this.#inMovable(index, law.weighing!()));
     return {
       ...law,
+      ...(weighing && { weighing }),
       force,
       hessian: (i, j) => select(both(i, j), law.hessian(i, j), 0),
       cost: select(this.isMovable(index, 0), law.cost, cost),
     };
+  }
+
+  /** The same product without directions in which no dof moves the contact. */
+  #inMovable(index: Int, product: (v: readonly Scalar[]) => Scalar[]): (v: readonly Scalar[]) => Scalar[] {
+    return (v) => this.inMovable(index, product(this.inMovable(index, v)));
   }
 
   /** Keeps the law at Jaref, as it is now. */

@@ -70,13 +70,14 @@ export class PartedJacobian {
   }
 
   #addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw, index: Int, moves: readonly Bool[]): void {
+    const weigh = H && law.weighing?.();
     this.#parts.forEach(({ dofs }, at) =>
       when(moves[at], () => {
         for (const i of dofs) grad.set(i, sub(grad.at(i), dotn(law.force, this.#column(i, index))));
         if (!H) return;
         const weighed = dofs.map((j) => {
           const J = this.#column(j, index);
-          return J.map((_, a) => sum(J.map((value, b) => mul(law.hessian(a, b), value))));
+          return weigh?.(J) ?? J.map((_, a) => sum(J.map((value, b) => mul(law.hessian(a, b), value))));
         });
         const addRow = (i: number) =>
           dofs.forEach((j, k) => {
