@@ -1,5 +1,5 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
-import { mjtBias, mjtDyn, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
+import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 
 /** An actuator, and the control that it has in the pose that the robot starts in. */
@@ -27,6 +27,24 @@ export const jointOf = (model: Model, i: number): number =>
   model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT
     ? model.actuator_trnid[2 * i]
     : -1;
+
+/** A joint that an equality keeps at a polynomial of how far another is from its default, as a URDF's mimic does. */
+export interface Follower {
+  readonly joint: number;
+  readonly of: number;
+  readonly polynomial: readonly number[];
+}
+
+/** Joints that follow others. */
+export function followersOf(model: Model): Follower[] {
+  return Array.from({ length: model.neq }, (_, e) => e)
+    .filter((e) => model.eq_type[e] === mjtEq.JOINT && model.eq_active0[e] > 0 && model.eq_obj2id[e] >= 0)
+    .map((e) => ({
+      joint: model.eq_obj1id[e],
+      of: model.eq_obj2id[e],
+      polynomial: Array.from(model.eq_data.subarray(11 * e, 11 * e + 5)),
+    }));
+}
 
 /** The body that an actuator acts on, of joints, sites and bodies; -1 of others. */
 export function bodyOf(model: Model, i: number): number {

@@ -17,6 +17,7 @@ import {
   text,
   type Places,
 } from "./robot-tasks.ts";
+import { followersOf } from "./motors.ts";
 import { baseOf, drivenBase, type Base, type Robot } from "./robot.ts";
 
 /** A motion that a task reads: where its file is, as a URL relative to the task, and how. */
@@ -56,7 +57,18 @@ export async function swayOf(robot: Robot): Promise<number[][]> {
     const part = (1 - Math.cos((2 * Math.PI * f) / count)) / 2;
     return qpos.map((x, i) => x + part * (swings.get(i) ?? 0));
   });
+  follow(model, rows);
   return base === undefined ? rows : onFeet(model, base, rows);
+}
+
+/** Brings joints that follow others to where equalities want them. */
+function follow(model: Model, rows: readonly number[][]): void {
+  const { jnt_qposadr: at, qpos0 } = model;
+  for (const { joint, of, polynomial } of followersOf(model))
+    for (const row of rows) {
+      const off = row[at[of]] - qpos0[at[of]];
+      row[at[joint]] = qpos0[at[joint]] + polynomial.reduce((sum, a, k) => sum + a * off ** k, 0);
+    }
 }
 
 /** The rows with the base as high as its lowest foot wants, which stays where it is in the first. */

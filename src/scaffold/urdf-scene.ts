@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
-import { isBelow, wheelsOf } from "./motors.ts";
+import { followersOf, isBelow, wheelsOf } from "./motors.ts";
 
 export interface SceneOptions {
   /** Path of the URDF from the scene's file. */
@@ -46,13 +46,18 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean): string {
 }
 
 /**
- * The scene: a floor, the robot of a URDF, a servo of position for each of its joints and one of velocity for its wheels.
+ * The scene: a floor, the robot of a URDF, a servo of position for each of its joints that follows no other, and one of velocity for its wheels.
  * @throws CorralError no-actuators where no joint could have one
  */
 export function urdfScene(name: string, model: Model, { file, height }: SceneOptions): string {
   const wheels = wheelsOf(model);
+  // what follows another is moved by it
+  const follow = new Set(followersOf(model).map(({ joint }) => joint));
   const scalar = Array.from({ length: model.njnt }, (_, j) => j).filter(
-    (j) => [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[j] as 2 | 3) && nameOf(model, "joint", j) !== "",
+    (j) =>
+      [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[j] as 2 | 3) &&
+      nameOf(model, "joint", j) !== "" &&
+      !follow.has(j),
   );
   if (scalar.length === 0)
     throw new CorralError(

@@ -9,6 +9,7 @@ import { loadModel } from "../../../src/model/model.ts";
 import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { wheelsOf } from "../../../src/scaffold/motors.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
+import { swayOf } from "../../../src/scaffold/track-task.ts";
 import { openCli } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 
@@ -237,6 +238,18 @@ test("a URDF gets a scene with a floor and actuators, in which it stands, and a 
   const again = await cli.run("new-task", "drive2", "--robot", "none.urdf", "--kind", "velocity");
   expect(again.stderr).toContain("[missing-file]");
   expect(existsSync(join(folder, "drive2.xml"))).toBe(false);
+});
+
+test("a joint that mimics another has no servo, and follows it in the motion that is written", async () => {
+  const mimics = urdf.replace(/<\/joint>(?!.*<\/joint>)/s, `<mimic joint="a" multiplier="-2" offset="0.1"/></joint>`);
+  writeFileSync(join(folder, "mimics.urdf"), mimics);
+  const { code } = await cli.run("new-task", "mimicking", "--robot", "mimics.urdf", "--kind", "track");
+  expect(code).toBe(0);
+  const robot = await robotOf(await loadModel(join(folder, "mimicking.xml")));
+  expect(robot.motors.map(({ name }) => name)).toEqual(["a"]);
+  const rows = await swayOf(robot);
+  expect(Math.max(...rows.map((row) => Math.abs(row[7])))).toBeGreaterThan(0.1);
+  for (const row of rows) expect(row[8]).toBeCloseTo(0.1 - 2 * row[7], 9);
 });
 
 test("a URDF is told by what it holds: as an XML it gets a scene, in a zip it is refused", async () => {
