@@ -27,8 +27,9 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { dot3, lengthSquared, scale3, select3, type Vec3 } from "../../../trace/vector.ts";
+import { dot3, lengthSquared, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
+import { vector, type VectorVariable } from "./registers.ts";
 import { startCell } from "./starts.ts";
 import { cellOf, LIST, partOf } from "./support-cells.ts";
 import { CLIMB_ABOVE, type ConvexShape, type Hull, type Prism, type SupportCells } from "./types.ts";
@@ -178,16 +179,16 @@ function amongListed(hull: Hull, cells: SupportCells, d: Vec3, take: (place: Int
   const start = (): Int => toI32(shr(toU32(list.get()), Math.log2(LIST)));
   if (cells.hasLong) when(eq(length(), 0), () => list.set(cells.list(add(start(), partOf(cell)))));
   const [first, count] = [start(), length()];
-  const best = variable("listed_most", -1e30);
   const at = variable("listed_place", first, "i32");
+  const highest = vector("listed_point", cells.point(first));
   loop(
     count,
     (i) => {
       const place = add(first, i);
-      const height = dot3(cells.point(place), d);
-      const higher = gt(height, best.get());
+      const point = cells.point(place);
+      const higher = isHigher(point, highest, d);
       at.set(select(higher, place, at.get(), "i32"));
-      best.set(select(higher, height, best.get()));
+      highest.setIf(higher, point);
     },
     { label: "listed" },
   );
@@ -195,16 +196,22 @@ function amongListed(hull: Hull, cells: SupportCells, d: Vec3, take: (place: Int
   else take(at.get());
 }
 
+/**
+ * Whether a point is higher along a direction than the highest so far. Neighbours in a flat side differ by less than
+ * float32 leaves of their heights, not of the height between them.
+ */
+const isHigher = (point: Vec3, highest: VectorVariable, d: Vec3): Bool => gt(dot3(sub3(point, highest.get()), d), 0);
+
 /** The same, vertex by vertex, or of many from one to the next along edges. */
 function climb(core: Core, hull: Hull, d: Vec3): Int {
   const { tables, firstVertex, vertexCount } = hull;
-  const best = variable("hull_most", -1e30);
   const at = variable("hull_vertex", firstVertex, "i32");
+  const highest = vector("hull_point", tables.vertex(firstVertex));
   const look = (i: Int) => {
-    const height = dot3(tables.vertex(i), d);
-    const higher = gt(height, best.get());
+    const point = tables.vertex(i);
+    const higher = isHigher(point, highest, d);
     at.set(select(higher, i, at.get(), "i32"));
-    best.set(select(higher, height, best.get()));
+    highest.setIf(higher, point);
   };
   const brute = () => loop(vertexCount, (i) => look(add(firstVertex, i)), { label: "vertices" });
   if (tables.mostVertices <= CLIMB_ABOVE) {
@@ -215,7 +222,7 @@ function climb(core: Core, hull: Hull, d: Vec3): Int {
     gt(vertexCount, CLIMB_ABOVE),
     () => {
       at.set(core.last.get());
-      best.set(dot3(tables.vertex(at.get()), d));
+      highest.set(tables.vertex(at.get()));
       if (tables.start && hull.firstStart !== undefined) look(tables.start(add(hull.firstStart, startCell(d))));
       // to the best neighbour, until there is none
       loop(
