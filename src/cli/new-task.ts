@@ -152,7 +152,13 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
     return {
       ...task,
-      notes: [`Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`, ...notes],
+      notes: [
+        `Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`,
+        ...(isFree && kind === "track"
+          ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
+          : []),
+        ...notes,
+      ],
     };
   } catch (error) {
     rmSync(scene, { force: true });

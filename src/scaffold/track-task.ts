@@ -71,6 +71,9 @@ function follow(model: Model, rows: readonly number[][]): void {
     }
 }
 
+/** How far from its place in the motion a base is lost at least, whose frame lies on the floor (m). */
+const LEAST_LOST = 0.1;
+
 /** The rows with the base as high as its lowest foot wants, which stays where it is in the first. */
 function onFeet(model: Model, base: Base, rows: number[][]): Promise<number[][]> {
   const height = base.qpos[0] - 7 + 2;
@@ -139,7 +142,7 @@ export function trackTask(
       ? `xpos[${3 * base.body}:${3 * base.body + 3}]`
       : "xpos(body[${JSON.stringify(BASE)}])");
   const lost = base
-    ? `distance(\${PLACE}, place) > ${number(0.6 * base.height)} || turned > 1`
+    ? `distance(\${PLACE}, place) > ${number(Math.max(LEAST_LOST, 0.6 * base.height))} || turned > 1`
     : `length(qpos - pose) > ${number(joints)}`;
   return `// ${name}: a robot follows a reference motion, begun anywhere in it, where it fails more often
 import { readFileSync } from "node:fs";

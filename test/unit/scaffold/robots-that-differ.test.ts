@@ -252,6 +252,21 @@ test("a joint that mimics another has no servo, and follows it in the motion tha
   for (const row of rows) expect(row[8]).toBeCloseTo(0.1 - 2 * row[7], 9);
 });
 
+test("a hand whose frame lies on the floor is not lost where its motion begins, and is said to float", async () => {
+  const low = urdf
+    .replaceAll(' 0 -.1"/><axis', ' 0 .1"/><axis')
+    .replace("<collision>", '<collision><origin xyz="0 0 .05"/>');
+  writeFileSync(join(folder, "low.urdf"), low);
+  const { code, stdout } = await cli.run("new-task", "low", "--robot", "low.urdf", "--kind", "track");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("It floats. Where it is mounted")]);
+  expect(baseOf(await robotOf(await loadModel(join(folder, "low.xml")))).height).toBeLessThan(0.01);
+  const { default: task } = (await import(join(folder, "low.mts"))) as { default: Task };
+  await using env = await makeVec(task, { numEnvs: 4, seed: 1, device: "wasm", recorder: false });
+  await env.reset();
+  const { terminated } = await env.step(new Float32Array(4 * 2));
+  expect([...terminated]).toEqual([0, 0, 0, 0]);
+});
+
 test("a URDF is told by what it holds: as an XML it gets a scene, in a zip it is refused", async () => {
   writeFileSync(join(folder, "cart.xml"), `<?xml version="1.0"?>\n<!-- <mujoco/> -->\n${urdf}`);
   const { code, stdout } = await cli.run("new-task", "told", "--robot", "cart.xml", "--kind", "reach");
