@@ -15,6 +15,7 @@ test.each([
   { env: "go1", file: "rough-policy", off: 0.3 },
   { env: "biped", file: "policy", off: 0.25 },
   { env: "g1", file: "policy", off: 0.25 },
+  { env: "g1", file: "rough-policy", off: 0.3 },
 ])("envs/$env/$file walks", async ({ env: folder, file, off }) => {
   const { policy, id } = await policyFrom(`envs/${folder}/${file}.safetensors`, {});
   await using env = await makeVec(id, { numEnvs: WORLDS, seed: 3, device: "wasm", threads: 1, recorder: false });
