@@ -120,7 +120,13 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
     "cap_cosine",
     Array.from({ length: CAP_CORNERS }, (_, k) => Math.cos((2 * Math.PI * k) / CAP_CORNERS)),
   );
-  const boxCorner = table("box_corner", BOX_FACES, "i32");
+  const boxCorners = table("box_corner", BOX_FACES, "i32");
+  const boxCorner = (face: Int, k: Int): Int => boxCorners(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1));
+  const hullCorner = (side: Int, face: Int, k: Int): Int => {
+    const polygon = add(firstPolygon(side), face);
+    const back = sub(sub(tables!.cornerCount!(polygon), 1), k);
+    return tables!.corner!(add(tables!.firstCorner!(polygon), back));
+  };
 
   return {
     hasHull,
@@ -188,7 +194,7 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
     },
     corner(side, face, k) {
       const h = half(side);
-      const at = signs(boxCorner(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1)));
+      const at = signs(boxCorner(face, k));
       const top = eq(face, 1);
       // from the first axis on, clockwise seen from outside
       const i = min(select(and(top, gt(k, 0)), max(sub(CAP_CORNERS, k), 0), k, "i32"), CAP_CORNERS - 1);
@@ -196,12 +202,8 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       const j = select(lt(quarter, CAP_CORNERS), quarter, sub(quarter, CAP_CORNERS), "i32");
       const cap: Vec3 = [mul(h[0], cosine(i)), mul(h[0], cosine(j)), select(top, h[2], neg(h[2]))];
       const box = h.map((x, c) => mul(x, at[c])) as unknown as Vec3;
-      const local = orOfHull(side, select3(isCylinder(side), cap, box), () => {
-        const polygon = add(firstPolygon(side), face);
-        const back = sub(sub(tables!.cornerCount!(polygon), 1), k);
-        return scale3(tables!.vertex(tables!.corner!(add(tables!.firstCorner!(polygon), back))), a.perSize);
-      });
-      return place(side, local);
+      const ofHull = () => scale3(tables!.vertex(hullCorner(side, face, k)), a.perSize);
+      return place(side, orOfHull(side, select3(isCylinder(side), cap, box), ofHull));
     },
     isBare(side, id) {
       if (!hasHull) return false;
@@ -211,13 +213,8 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       return eq(polygons.get(), 0);
     },
     cornerId(side, face, k) {
-      const id = variable("corner_id", boxCorner(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1)), "i32");
-      if (hasHull)
-        when(is(side, mjtGeom.MESH), () => {
-          const polygon = add(firstPolygon(side), face);
-          const back = sub(sub(tables.cornerCount!(polygon), 1), k);
-          id.set(tables.corner!(add(tables.firstCorner!(polygon), back)));
-        });
+      const id = variable("corner_id", boxCorner(face, k), "i32");
+      if (hasHull) when(is(side, mjtGeom.MESH), () => id.set(hullCorner(side, face, k)));
       return id.get();
     },
     cornerOf(side, id) {
