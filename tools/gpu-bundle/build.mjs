@@ -88,10 +88,18 @@ for (const name of productionPackages()) copyPackage(name);
 strip(join(bundle, "node_modules", "webgpu", "dist", "linux-x64", "dawn.node"));
 copyEmbedded();
 
-say("the Vulkan loader, and the X libraries that NVIDIA's driver is linked with");
+say("the Vulkan loader, and the libraries that NVIDIA's driver is linked with or opens");
 const LOADER = "libvulkan.so.1";
-const LIBRARIES = [LOADER, "libX11.so.6", "libXext.so.6", "libxcb.so.1", "libXau.so.6", "libXdmcp.so.6"];
-for (const name of [...LIBRARIES, "libbsd.so.0", "libmd.so.0"]) copyLibrary(name);
+const LIBRARIES = [
+  LOADER,
+  "libEGL.so.1",
+  "libGLdispatch.so.0",
+  "libX11.so.6",
+  "libXext.so.6",
+  "libxcb.so.1",
+  "libXau.so.6",
+];
+for (const name of [...LIBRARIES, "libXdmcp.so.6", "libbsd.so.0", "libmd.so.0"]) copyLibrary(name);
 if (!existsSync(join(bundle, "lib", LOADER))) copyEmbeddedLoader();
 
 if (!values["no-peers"]) packPeers();
