@@ -1,9 +1,9 @@
 // elements of private memory that a compiler reads once and keeps: read again at indices that it does not know
-import { current, impure, pure, trace as record, type Trace } from "./graph.ts";
+import { current, impure, pure, type Trace } from "./graph.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import { TraceNode, type ArrayRef, type Block, type Operand, type Statement } from "./nodes.ts";
 import { indexedAtRunTime } from "./private-memory.ts";
-import { Retrace } from "./retrace.ts";
+import { recordAnew, Retrace } from "./retrace.ts";
 import { add, mul, type Int } from "./scalar.ts";
 
 /** Statements for which an element that was read may stay in a register. */
@@ -91,12 +91,7 @@ export function readAgain(whole: Trace, most: number): Trace {
   const live = analyse(whole);
   const rereads = rereadsOf(whole, live);
   if (rereads.most <= most) return whole;
-  const { unroll, exact, params } = whole;
-  return record(() => new Rereader(live, rereads.far).all(whole), {
-    unroll,
-    exact,
-    params: params.map(({ name, type }) => ({ name, type })),
-  });
+  return recordAnew(whole, () => new Rereader(live, rereads.far).all(whole));
 }
 
 class Rereader extends Retrace {

@@ -1,6 +1,6 @@
 // a trace recorded anew, statement by statement: what rewrites traces changes some of it on the way
 import { breakIf, loop, when } from "./control.ts";
-import { current, impure, pure } from "./graph.ts";
+import { current, impure, pure, trace, type Trace } from "./graph.ts";
 import type { Liveness } from "./liveness.ts";
 import {
   TraceNode,
@@ -14,6 +14,18 @@ import {
 import type { Bool, Int } from "./scalar.ts";
 
 const IMPURE: ReadonlySet<string> = new Set(["load", "at", "load4"]);
+
+/** A trace of the same form, parameters and tables: what reads a table finds it where it was, also behind one that nothing reads. */
+export function recordAnew(whole: Trace, build: () => void): Trace {
+  const { unroll, exact, params, tables } = whole;
+  return trace(
+    () => {
+      for (const { type, name, values } of tables) current().table(type, name, values);
+      build();
+    },
+    { unroll, exact, params: params.map(({ name, type }) => ({ name, type })) },
+  );
+}
 
 /** Records what is live of a trace in the current one. Operations and their order are those of the trace. */
 export class Retrace {

@@ -1,6 +1,6 @@
 // values that are put aside into private memory where more of them live at once than a lane of a GPU has registers for
 import { load4, world, type Four } from "./control.ts";
-import { current, impure, pure, trace as record, type Trace } from "./graph.ts";
+import { current, impure, pure, type Trace } from "./graph.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import {
   TraceNode,
@@ -14,7 +14,7 @@ import {
 import type { Type } from "./operations.ts";
 import { indexedAtRunTime } from "./private-memory.ts";
 import { placesOf, type Access, type Place, type Places, type Span } from "./places.ts";
-import { Retrace } from "./retrace.ts";
+import { recordAnew, Retrace } from "./retrace.ts";
 import { add, div, mul, sub, toI32, type Int } from "./scalar.ts";
 
 /** Statements for which a value that was read stays in a register. */
@@ -38,12 +38,7 @@ export function spilled(whole: Trace, most: number, reread: (buffer: BufferRef) 
   const words = inRegisters.reduce((sum, { length }) => sum + length, 0);
   const chosen = choose(places, most, isCell, words);
   if (!chosen) return whole;
-  const { unroll, exact, params } = whole;
-  return record(() => new Spiller(whole, live, places, chosen, isCell, new Set(inRegisters)).build(), {
-    unroll,
-    exact,
-    params: params.map(({ name, type }) => ({ name, type })),
-  });
+  return recordAnew(whole, () => new Spiller(whole, live, places, chosen, isCell, new Set(inRegisters)).build());
 }
 
 /** Whether a component of a load has its last use before its place in the buffer may be another value's. */

@@ -1,10 +1,10 @@
 // values that are put aside: how many live at once, which go, and that what is computed stays the same
 import { expect, test } from "vitest";
-import { array, load4, loop, markStage, store4, variable, type Four } from "../../../src/trace/control.ts";
+import { array, load4, loop, markStage, store4, table, variable, type Four } from "../../../src/trace/control.ts";
 import { trace, type Trace } from "../../../src/trace/graph.ts";
 import { analyse } from "../../../src/trace/liveness.ts";
 import { placesOf } from "../../../src/trace/places.ts";
-import { add, gt, mul, select, sub, toF32, type Scalar } from "../../../src/trace/scalar.ts";
+import { add, gt, mul, select, sub, toF32, toI32, type Scalar } from "../../../src/trace/scalar.ts";
 import { cutTrace } from "../../../src/trace/pieces.ts";
 import { readAgain, rereadsOf } from "../../../src/trace/kept-reads.ts";
 import { spilled } from "../../../src/trace/spill.ts";
@@ -120,4 +120,20 @@ test("what compilers would keep of private memory between two reads is read agai
   const made = readAgain(whole, ELEMENTS - 1);
   expect(rereadsOf(made, analyse(made)).most).toBe(0);
   expect(run(made)).toEqual(run(whole));
+});
+
+test("a table that nothing reads leaves the others where they were", () => {
+  const whole = trace(() => {
+    const index = load4("state", 0, "u32")[0];
+    // read by what nothing needs, and so by no statement that lives
+    table("unread", [7, 8, 9])(toI32(index));
+    const values = Array.from({ length: FOURS }, (_, i) => load4("state", i)).flat();
+    const sum = variable("sum", table("read", [1, 2, 3, 4])(toI32(index)));
+    loop(TURNS, () => values.forEach((x) => sum.set(add(sum.get(), x))));
+    store4("state", 0, [sum.get(), ...(values.slice(1, 4) as [Scalar, Scalar, Scalar])]);
+  });
+  const places = (made: Trace) => made.tables.map(({ name, offset }) => [name, offset]);
+  const made = spilled(whole, 16, never);
+  expect(made).not.toBe(whole);
+  expect(places(made)).toEqual(places(whole));
 });
