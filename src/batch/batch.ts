@@ -5,7 +5,7 @@ import type { Trace, TraceForm } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
-import { cellArena, cutKernel, marksOf, type CutKernel } from "./kernel/cuts.ts";
+import { cellArena, cutKernel, marksOf, roomyTrace, type CutKernel } from "./kernel/cuts.ts";
 import { assertCompiles, emissionFor, type Emission, type Target } from "./kernel/emission.ts";
 import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
 import { CELLS } from "../trace/pieces.ts";
@@ -169,7 +169,9 @@ function traceKernels(
   for (const source of spec.kernels) {
     const traced = source.trace(layouts, form);
     const title = `${spec.name}: ${source.name}`;
-    const kernel = toWgsl(traced, { ...emission, title });
+    const roomy = source.isStep ? undefined : roomyTrace(source.name, traced, emission, tileWidth);
+    if (roomy) tables.push(roomy.cells);
+    const kernel = toWgsl(roomy?.trace ?? traced, { ...emission, title });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
     const marks = source.isStep && emission.cut !== false ? marksOf(traced, emission.cut === true) : [];

@@ -1,4 +1,5 @@
 // the pieces of a kernel that is cut, each a trace of its own, and the cells that hold what passes between them
+import { arraysBeyond, foursAway, moveAway } from "./away.ts";
 import { load4, loop, store4, when, world, type Four } from "./control.ts";
 import { crossingOf, type Crossing, type Loop, type Segment, type Turn } from "./cut.ts";
 import { current, impure, trace, type Trace } from "./graph.ts";
@@ -25,9 +26,15 @@ export interface CutTrace {
 
 /**
  * Cuts a trace where stages of these names begin, outside branches. `tile`: worlds whose cells lie interleaved in fours.
+ * `room`: bytes of private memory beyond which a piece has arrays there too, all pieces in one place.
  * Operations and their order are those of the trace. Undefined if there is no such stage.
  */
-export function cutTrace(whole: Trace, marks: ReadonlySet<string>, tile: number): CutTrace | undefined {
+export function cutTrace(
+  whole: Trace,
+  marks: ReadonlySet<string>,
+  tile: number,
+  room = Infinity,
+): CutTrace | undefined {
   const crossing = crossingOf(whole, marks);
   if (!crossing) return undefined;
   const build = (stride: number) => {
@@ -39,8 +46,14 @@ export function cutTrace(whole: Trace, marks: ReadonlySet<string>, tile: number)
     return { pieces, fours: cells.count };
   };
   // addresses depend on how many fours there are
-  const { fours } = build(0);
-  return { ...build(fours), turns: crossing.turns };
+  const bare = build(0);
+  const away = bare.pieces.map((piece) => foursAway(arraysBeyond(piece.trace, room)));
+  const stride = bare.fours + Math.max(...away);
+  const pieces = build(stride).pieces.map((piece) => ({
+    ...piece,
+    trace: moveAway(piece.trace, arraysBeyond(piece.trace, room), { buffer: CELLS, tile, stride, first: bare.fours }),
+  }));
+  return { pieces, fours: stride, turns: crossing.turns };
 }
 
 /** Which cells hold what. Fours are of floats, or of words for all else. */

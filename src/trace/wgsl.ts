@@ -163,6 +163,8 @@ export interface WgslForm {
   readonly tablesApart?: "uniform" | "storage";
   /** Values that may live at once, by the order of the text: others lie in private memory for their time. Default: any number. */
   readonly mostLive?: number;
+  /** Bytes of a lane's private memory beyond which arrays lie in an arena. Default: any number. */
+  readonly privateRoom?: number;
 }
 
 export interface WgslOptions extends WgslForm {
@@ -203,7 +205,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
-  const { workgroupSize, privateArrays = "separate", tablesApart = "uniform", mostLive } = options;
+  const { workgroupSize, privateArrays = "separate", tablesApart = "uniform", mostLive, privateRoom } = options;
   const indexed = indexedAtRunTime(trace, live);
   const accessOf = (type: "f32" | "i32", words: number) => {
     const isApart = tablesApart === "storage" && [...indexed.lanesApart].some((table) => table.type === type);
@@ -272,7 +274,14 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     },
     buffers,
     privateBytes,
-    form: { unroll: trace.unroll, workgroupSize, privateArrays, tablesApart, ...(mostLive ? { mostLive } : {}) },
+    form: {
+      unroll: trace.unroll,
+      workgroupSize,
+      privateArrays,
+      tablesApart,
+      ...(mostLive ? { mostLive } : {}),
+      ...(privateRoom ? { privateRoom } : {}),
+    },
     params,
     tables: {
       ...(floatTable.length ? { f32: new Float32Array(floatTable) } : {}),

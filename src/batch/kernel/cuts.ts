@@ -3,6 +3,7 @@ import { STAGES } from "../../physics/stages.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
 import type { Turn } from "../../trace/cut.ts";
 import type { Trace } from "../../trace/graph.ts";
+import { arraysBeyond, foursAway, moveAway } from "../../trace/away.ts";
 import { analyse } from "../../trace/liveness.ts";
 import { CELLS, cutTrace } from "../../trace/pieces.ts";
 import { pressureOf, type Pressure } from "../../trace/pressure.ts";
@@ -90,7 +91,7 @@ export function cutKernel(
   form: WgslForm,
   tileWidth: number,
 ): CutKernel | undefined {
-  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth) : undefined;
+  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth, form.privateRoom) : undefined;
   if (!cut) return undefined;
   const { mostLive } = form;
   const own = mostLive === undefined ? form : { ...form, mostLive: Math.round(OF_PIECE * mostLive) };
@@ -99,7 +100,26 @@ export function cutKernel(
     stage: piece.name,
     kernel: toWgsl(piece.trace, { ...own, title: `${title} ${i + 1} of ${cut.pieces.length}: ${piece.name}` }),
   }));
-  const arena = cellArena(name);
-  const field = { name: arena, group: "model", type: "u32", perWorld: 4 * cut.fours, remedy: "cut: false" } as const;
-  return { marks, pieces, turns: cut.turns, cells: { name: arena, access: "read_write", fields: [field] } };
+  return { marks, pieces, turns: cut.turns, cells: cellsOf(name, cut.fours, "cut: false") };
+}
+
+/** The arena of a kernel's cells, of so many fours a world. */
+function cellsOf(kernel: string, fours: number, remedy?: string): ArenaRequest {
+  const name = cellArena(kernel);
+  const field = { name, group: "model", type: "u32", perWorld: 4 * fours, ...(remedy ? { remedy } : {}) } as const;
+  return { name, access: "read_write", fields: [field] };
+}
+
+/** A kernel that runs whole, with its arrays in cells where it has no room for them; undefined where it has. */
+export function roomyTrace(
+  name: string,
+  trace: Trace,
+  { privateRoom = Infinity }: WgslForm,
+  tile: number,
+): { readonly trace: Trace; readonly cells: ArenaRequest } | undefined {
+  const away = arraysBeyond(trace, privateRoom);
+  if (away.length === 0) return undefined;
+  const stride = foursAway(away);
+  const moved = moveAway(trace, away, { buffer: CELLS, tile, stride, first: 0 });
+  return { trace: moved, cells: cellsOf(name, stride) };
 }

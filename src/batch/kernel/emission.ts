@@ -33,6 +33,12 @@ const MOST_ON_SWIFTSHADER = 100 << 10;
 /** Values that live at once in a whole kernel for GPUs, by the order of its text: compilers need 0.8 to 0.9 registers for each. */
 const VALUES = 270;
 
+/**
+ * NVIDIA's driver holds private memory for every lane that the GPU can have at once, and refuses a kernel for which that is
+ * too much: an H100 took 10,352 bytes a lane, and 14,592 not (docs/decisions/0108).
+ */
+const ROOM_ON_GPUS = 8 << 10;
+
 /** Drivers that compute on the CPU, and WebAssembly. Small arrays apart cost them least; they gather from uniforms. */
 const SOFTWARE: Emission = {
   target: "software",
@@ -53,6 +59,7 @@ function emissionOf(adapter: AdapterFacts | undefined): Emission {
     privateArrays: "merged",
     tablesApart: "storage",
     mostLive: VALUES,
+    privateRoom: ROOM_ON_GPUS,
     cut: "auto",
   };
 }

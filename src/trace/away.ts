@@ -1,0 +1,83 @@
+// private arrays that lie in an arena, where a lane's private memory has no room for all of them
+import { loop, store4, world } from "./control.ts";
+import { current, type Trace } from "./graph.ts";
+import { analyse, type Liveness } from "./liveness.ts";
+import type { ArrayRef } from "./nodes.ts";
+import { indexedAtRunTime } from "./private-memory.ts";
+import { recordAnew, Retrace } from "./retrace.ts";
+import { add, div, mul, sub } from "./scalar.ts";
+
+/** Where arrays lie: `stride` fours a world of a buffer, in tiles of worlds, from its `first`. */
+interface Region {
+  readonly buffer: string;
+  readonly tile: number;
+  readonly stride: number;
+  readonly first: number;
+}
+
+const foursOf = ({ length }: ArrayRef): number => Math.ceil(length / 4);
+
+/** Fours of all of these. */
+export const foursAway = (arrays: readonly ArrayRef[]): number => arrays.reduce((sum, a) => sum + foursOf(a), 0);
+
+/**
+ * Arrays, the largest first, without which those that run-time indices reach fit into `room` bytes. Others are in registers
+ * for the most part, or spilled, a few hundred words.
+ */
+export function arraysBeyond(trace: Trace, room: number): ArrayRef[] {
+  const live = analyse(trace);
+  const { arrays } = indexedAtRunTime(trace, live);
+  const own = trace.arrays.filter(({ id, kept }) => !kept && arrays.has(id) && live.liveArrays.has(id));
+  let bytes = 4 * own.reduce((sum, { length }) => sum + length, 0);
+  const away: ArrayRef[] = [];
+  // truth values are no words
+  for (const one of own.filter(({ type }) => type !== "bool").sort((a, b) => b.length - a.length || a.id - b.id)) {
+    if (bytes <= room) break;
+    away.push(one);
+    bytes -= 4 * one.length;
+  }
+  return away;
+}
+
+/** The trace with these arrays in a buffer, for the time of the kernel. Operations and their order are those of the trace. */
+export function moveAway(whole: Trace, arrays: readonly ArrayRef[], region: Region): Trace {
+  if (arrays.length === 0) return whole;
+  return recordAnew(whole, () => new Mover(analyse(whole), arrays, region).all(whole));
+}
+
+class Mover extends Retrace {
+  readonly #region: Region;
+  readonly #firsts = new Map<ArrayRef, number>();
+
+  constructor(live: Liveness, arrays: readonly ArrayRef[], region: Region) {
+    super(live);
+    this.#region = region;
+    let { first } = region;
+    for (const ref of arrays) {
+      this.#firsts.set(ref, first);
+      first += foursOf(ref);
+    }
+  }
+
+  all({ root }: Trace): void {
+    for (const [ref, first] of this.#firsts) if (!ref.isScratch) this.#zero(foursOf(ref), first);
+    this.block(root);
+  }
+
+  protected override place(ref: ArrayRef): Pick<ArrayRef, "kept"> {
+    const first = this.#firsts.get(ref);
+    if (first === undefined) return super.place(ref);
+    const { buffer, tile, stride } = this.#region;
+    return { kept: { buffer: current().buffer(buffer, "read_write"), tile, stride, first } };
+  }
+
+  /** Private arrays are zero at the start of a kernel. */
+  #zero(fours: number, first: number): void {
+    const { buffer, tile, stride } = this.#region;
+    current().buffer(buffer, "read_write");
+    const w = world();
+    const at = div(w, tile);
+    const base = add(mul(at, stride * tile), sub(w, mul(at, tile)));
+    loop(fours, (q) => store4(buffer, add(base, mul(add(q, first), tile)), [0, 0, 0, 0], "u32"), { label: "zeros" });
+  }
+}
