@@ -28,7 +28,7 @@ describe("the emission of kernels", () => {
     [16, 32],
   ])("of a GPU with subgroups of %i lanes has workgroups of %i, and merges", (lanes, workgroupSize) => {
     const merged = { target: "gpu", workgroupSize, privateArrays: "merged", tablesApart: "storage", mostLive: 270 };
-    expect(emissionFor(gpu(lanes))).toEqual({ ...merged, cut: "auto" });
+    expect(emissionFor(gpu(lanes))).toEqual({ ...merged, privateRoom: 8 << 10, cut: "auto" });
   });
 
   test("options come first, if the device can run them", () => {
