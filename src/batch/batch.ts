@@ -169,6 +169,7 @@ function traceKernels(
   for (const source of spec.kernels) {
     const traced = source.trace(layouts, form);
     const title = `${spec.name}: ${source.name}`;
+    // a step that has no room is long, and runs in pieces, which have theirs
     const roomy = source.isStep ? undefined : roomyTrace(source.name, traced, emission, tileWidth);
     if (roomy) tables.push(roomy.cells);
     const kernel = toWgsl(roomy?.trace ?? traced, { ...emission, title });

@@ -1,17 +1,14 @@
 // private arrays that lie in an arena, where a lane's private memory has no room for all of them
-import { loop, store4, world } from "./control.ts";
+import { clearFours, type CellLayout } from "./cells.ts";
 import { current, type Trace } from "./graph.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import type { ArrayRef } from "./nodes.ts";
 import { indexedAtRunTime } from "./private-memory.ts";
 import { recordAnew, Retrace } from "./retrace.ts";
-import { add, div, mul, sub } from "./scalar.ts";
 
-/** Where arrays lie: `stride` fours a world of a buffer, in tiles of worlds, from its `first`. */
-interface Region {
+/** Where arrays lie: in a buffer, from its `first` four on. */
+interface Region extends CellLayout {
   readonly buffer: string;
-  readonly tile: number;
-  readonly stride: number;
   readonly first: number;
 }
 
@@ -60,7 +57,10 @@ class Mover extends Retrace {
   }
 
   all({ root }: Trace): void {
-    for (const [ref, first] of this.#firsts) if (!ref.isScratch) this.#zero(foursOf(ref), first);
+    const { buffer } = this.#region;
+    current().buffer(buffer, "read_write");
+    // private arrays are zero at the start of a kernel
+    for (const [ref, first] of this.#firsts) if (!ref.isScratch) clearFours(buffer, this.#region, first, foursOf(ref));
     this.block(root);
   }
 
@@ -69,15 +69,5 @@ class Mover extends Retrace {
     if (first === undefined) return super.place(ref);
     const { buffer, tile, stride } = this.#region;
     return { kept: { buffer: current().buffer(buffer, "read_write"), tile, stride, first } };
-  }
-
-  /** Private arrays are zero at the start of a kernel. */
-  #zero(fours: number, first: number): void {
-    const { buffer, tile, stride } = this.#region;
-    current().buffer(buffer, "read_write");
-    const w = world();
-    const at = div(w, tile);
-    const base = add(mul(at, stride * tile), sub(w, mul(at, tile)));
-    loop(fours, (q) => store4(buffer, add(base, mul(add(q, first), tile)), [0, 0, 0, 0], "u32"), { label: "zeros" });
   }
 }

@@ -1,12 +1,13 @@
 // the pieces of a kernel that is cut, each a trace of its own, and the cells that hold what passes between them
 import { arraysBeyond, foursAway, moveAway } from "./away.ts";
-import { load4, loop, store4, when, world, type Four } from "./control.ts";
+import { clearFours, firstFour } from "./cells.ts";
+import { load4, store4, when, type Four } from "./control.ts";
 import { crossingOf, type Crossing, type Loop, type Segment, type Turn } from "./cut.ts";
 import { current, impure, trace, type Trace } from "./graph.ts";
 import { TraceNode, type ArrayRef, type Operand, type Statement, type VarRef } from "./nodes.ts";
 import type { Type } from "./operations.ts";
 import { Retrace } from "./retrace.ts";
-import { add, div, lt, mul, ne, not, select, sub, toI32, toU32, type Bool, type Int } from "./scalar.ts";
+import { add, lt, mul, ne, not, select, toI32, toU32, type Bool, type Int } from "./scalar.ts";
 
 /** The buffer that holds cells. */
 export const CELLS = "cells";
@@ -117,7 +118,7 @@ class PieceBuilder extends Retrace {
         if (this.#at === 0) {
           for (const { enters } of segments) if (enters) this.#control(enters, 0, false);
           // private arrays are zero at the start of a kernel
-          for (const array of arrays) this.#zero(array);
+          for (const array of arrays) clearFours(CELLS, this.#cells, this.#arrayAt(array), Math.ceil(array.length / 4));
         }
         const inner = loops.at(-1);
         if (inner) when(this.#isRunning(inner), () => this.#body());
@@ -191,20 +192,9 @@ class PieceBuilder extends Retrace {
     return first;
   }
 
-  #zero(ref: ArrayRef): void {
-    const first = this.#arrayAt(ref);
-    loop(Math.ceil(ref.length / 4), (q) => store4(CELLS, this.#index(add(q, first)), [0, 0, 0, 0], "u32"), {
-      label: "zeros",
-    });
-  }
-
   /** Where a four of this world is. */
   #index(four: Int): Int {
-    const { tile, stride } = this.#cells;
-    const w = world();
-    const at = div(w, tile);
-    const base = add(mul(at, stride * tile), sub(w, mul(at, tile)));
-    return add(base, mul(four, tile));
+    return add(firstFour(this.#cells), mul(four, this.#cells.tile));
   }
 
   #four(four: number, type: "f32" | "u32"): Four {

@@ -1,5 +1,6 @@
 // values that are put aside into private memory where more of them live at once than a lane of a GPU has registers for
-import { load4, world, type Four } from "./control.ts";
+import { firstFour } from "./cells.ts";
+import { load4, type Four } from "./control.ts";
 import { current, impure, pure, type Trace } from "./graph.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import {
@@ -15,7 +16,7 @@ import type { Type } from "./operations.ts";
 import { indexedAtRunTime } from "./private-memory.ts";
 import { placesOf, type Access, type Place, type Places, type Span } from "./places.ts";
 import { recordAnew, Retrace } from "./retrace.ts";
-import { add, div, mul, sub, toI32, type Int } from "./scalar.ts";
+import { add, mul, toI32, type Int } from "./scalar.ts";
 
 /** Statements for which a value that was read stays in a register. */
 const NEAR = 24;
@@ -302,9 +303,7 @@ class Spiller extends Retrace {
     const { block } = current();
     const known = this.#bases.get(stride);
     if (known && known.block === block && this.#now - known.at <= NEAR) return known.value as Int;
-    const w = world();
-    const own = add(mul(div(w, tile), stride * tile), sub(w, mul(div(w, tile), tile)));
-    const value = add(own, mul(hidden(0) as Int, add(this.#turns.at(-1) ?? 0, ++this.#reads)));
+    const value = add(firstFour({ tile, stride }), mul(hidden(0) as Int, add(this.#turns.at(-1) ?? 0, ++this.#reads)));
     this.#bases.set(stride, { value, block, at: this.#now });
     return value;
   }

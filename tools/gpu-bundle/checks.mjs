@@ -52,9 +52,7 @@ async function work() {
     // what was found is kept when time ends
     writeFileSync(join(out, "checks.json"), `${JSON.stringify(checks, undefined, 2)}\n`);
     const { ok } = checks.at(-1);
-    console.log(
-      `${ok ? "ok  " : "FAIL"} ${job.what}${ok ? "" : `\n${text || `ended with ${status}`}\n${stderr.trim()}`}`,
-    );
+    console.log(`${ok ? "ok  " : "FAIL"} ${job.what}${ok ? "" : `\n${text || `ended with ${status}`}`}`);
   }
 }
 
