@@ -167,9 +167,8 @@ function wideTables(hulls: Hulls): Pick<HullTables, "firstWide" | "wide"> {
   return { firstWide: (i) => made().firstWide(i), wide: (at) => made().wide(at) };
 }
 
-/** Reads of the lists of vertices by direction: one component of a point a table, so that all are at one index. */
+/** Reads of the lists of vertices by direction: one component of a point a table, and one its vertex, side by side at one index. */
 function cellReader(hulls: Hulls, { list, vertex, hasLong }: CellLists): SupportCells {
-  const ints = (name: string, values: readonly number[]) => table(`hull_cell_${name}`, values, "i32");
   const components = [0, 1, 2].map((k) =>
     table(
       `hull_cell_point${k}`,
@@ -177,9 +176,9 @@ function cellReader(hulls: Hulls, { list, vertex, hasLong }: CellLists): Support
     ),
   );
   return {
-    list: ints("list", list),
+    list: table("hull_cell_list", list, "i32"),
     hasLong,
-    vertex: ints("vertex", vertex),
+    vertex: table("hull_cell_point3", vertex, "i32"),
     point: (place) => components.map((read) => read(place)) as unknown as Vec3,
   };
 }
@@ -190,6 +189,15 @@ function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) =
     return table(`hull_${name}`, hulls[name], "i32");
   };
   const vec3 = (name: "vert" | "polynormal") => {
+    if (hasRoom) {
+      const columns = [0, 1, 2].map((k) =>
+        table(
+          `hull_${name}${k}`,
+          hulls[name].filter((_, i) => i % 3 === k),
+        ),
+      );
+      return (i: Int) => columns.map((read) => read(i)) as unknown as Vec3;
+    }
     const read = table(`hull_${name}`, hulls[name]);
     return (i: Int) => [0, 1, 2].map((k) => read(add(mul(i, 3), k))) as unknown as Vec3;
   };

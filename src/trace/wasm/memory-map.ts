@@ -7,6 +7,15 @@ import { helpers } from "../operations.ts";
 /** Bytes of a vector: the values of four worlds. */
 export const VECTOR = 16;
 
+/** Where the first number of a table is in the pool, and how far each next one is from it. */
+export interface TablePlace {
+  readonly offset: number;
+  readonly bytes: Stride;
+}
+
+/** Bytes between what has one index and the next. */
+export type Stride = 4 | 8 | 16;
+
 /**
  * Offsets in the two blocks of memory of a kernel. Its frame, one for each thread: addresses of buffers, parameters,
  * private arrays (a vector for each element, and one more that lanes without a place write to). Its pool, shared:
@@ -21,7 +30,7 @@ export class MemoryMap {
   /** Where the last private array ends. */
   readonly end: number;
   readonly #arrayAt = new Map<ArrayRef, number>();
-  readonly #tableAt: Record<"f32" | "i32", number>;
+  readonly #tableAt = new Map<TableRef, TablePlace>();
   readonly #words: number[] = [];
   readonly #constants = new Map<number, number>();
   readonly #refs: readonly BufferRef[];
@@ -42,14 +51,14 @@ export class MemoryMap {
     };
     this.zeroed = { from, to: place(trace.arrays.filter((a) => !a.isScratch)) };
     this.end = place(trace.arrays.filter((a) => a.isScratch));
-    const placeTables = (type: "f32" | "i32") => {
-      const start = 4 * this.#words.length;
-      for (const t of trace.tables) {
-        if (t.type === type) for (const x of t.values) this.#words.push(type === "f32" ? bitsOf(x) : x | 0);
-      }
-      return start;
-    };
-    this.#tableAt = { f32: placeTables("f32"), i32: placeTables("i32") };
+    for (const columns of columnsOf(trace.tables)) {
+      const bytes: Stride = columns.length > 2 ? 16 : columns.length === 2 ? 8 : 4;
+      const words = bytes / 4;
+      const start = this.#words.length;
+      columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (start + k), bytes }));
+      for (let i = 0; i < columns[0].values.length; i++)
+        for (let k = 0; k < words; k++) this.#words.push(wordOf(columns[k], i));
+    }
   }
 
   /** Offset of a buffer's address in the frame. */
@@ -65,9 +74,9 @@ export class MemoryMap {
     return this.#arrayAt.get(ref)!;
   }
 
-  /** Offset of a table in the pool. */
-  table(ref: TableRef): number {
-    return this.#tableAt[ref.type] + 4 * ref.offset;
+  /** Where a table is in the pool. */
+  table(ref: TableRef): TablePlace {
+    return this.#tableAt.get(ref)!;
   }
 
   /** Offset of a word in the pool. */
@@ -84,6 +93,32 @@ export class MemoryMap {
   get pool(): Int32Array<ArrayBuffer> {
     return Int32Array.from(this.#words);
   }
+}
+
+/**
+ * Tables by what lies side by side: those of one length whose names differ in the digit at their end, four at most, are
+ * read at one index, and are in one line of a cache.
+ */
+function columnsOf(tables: readonly TableRef[]): TableRef[][] {
+  const all: TableRef[][] = [];
+  const open = new Map<string, TableRef[]>();
+  for (const t of tables) {
+    const key = `${t.name.replace(/\d$/, "")} ${t.values.length}`;
+    let columns = /\d$/.test(t.name) ? open.get(key) : undefined;
+    if (columns === undefined || columns.length === 4) {
+      columns = [];
+      all.push(columns);
+      open.set(key, columns);
+    }
+    columns.push(t);
+  }
+  return all;
+}
+
+/** A number of a table as a word; 0 where there is no table. */
+function wordOf(t: TableRef | undefined, i: number): number {
+  if (t === undefined) return 0;
+  return t.type === "f32" ? bitsOf(t.values[i]) : t.values[i] | 0;
 }
 
 /** The bits of a float32, as a signed word. */

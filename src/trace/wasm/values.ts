@@ -15,7 +15,7 @@ import { isComputed, type Computed } from "../operations.ts";
 import { Addresses } from "./addresses.ts";
 import { Code } from "./code.ts";
 import { emitVectors, SCALARS, type Test } from "./instructions.ts";
-import { bitsOf, VECTOR, type MemoryMap } from "./memory-map.ts";
+import { bitsOf, VECTOR, type MemoryMap, type Stride } from "./memory-map.ts";
 import { Survey } from "./survey.ts";
 
 /** Parameters of the function: the first world, the last of the shard, where the frame and the pool are. */
@@ -130,9 +130,10 @@ export class Values {
     if (op === "param") {
       code.get(FRAME).loadInt(map.param(node.source as ParamRef));
     } else if (op === "table") {
+      const { offset, bytes } = map.table(node.source as TableRef);
       code.get(POOL);
-      this.offset(args[0], 4);
-      code.op("i32.add").loadInt(map.table(node.source as TableRef));
+      this.offset(args[0], bytes);
+      code.op("i32.add").loadInt(offset);
     } else {
       args.forEach((a) => this.pushScalar(a));
       const names = SCALARS[op as Computed]!(operandType(node, 0) === "u32");
@@ -141,7 +142,7 @@ export class Values {
   }
 
   /** Pushes a shared index times the bytes of what it counts. */
-  protected offset(index: Operand, bytes: 4 | 16): void {
+  protected offset(index: Operand, bytes: Stride): void {
     this.pushScalar(index);
     this.code.int(Math.log2(bytes)).op("i32.shl");
   }
@@ -167,11 +168,11 @@ export class Values {
         return;
       case "table": {
         const ref = node.source as TableRef;
-        if (!this.survey.isUniform(args[0]))
-          return this.gather(args[0], ref.values.length - 1, 4, POOL, map.table(ref), 0);
+        const { offset, bytes } = map.table(ref);
+        if (!this.survey.isUniform(args[0])) return this.gather(args[0], ref.values.length - 1, bytes, POOL, offset, 0);
         code.get(POOL);
-        this.offset(args[0], 4);
-        code.op("i32.add").memory("v128.load32_splat", map.table(ref));
+        this.offset(args[0], bytes);
+        code.op("i32.add").memory("v128.load32_splat", offset);
         return;
       }
       case "load":
@@ -207,7 +208,7 @@ export class Values {
   }
 
   /** Words at an index of each lane, at most `most`; those of a lane `stride` bytes after those of the lane before. */
-  protected gather(index: Operand, most: number, bytes: 4 | 16, base: number, offset: number, stride: number): void {
+  protected gather(index: Operand, most: number, bytes: Stride, base: number, offset: number, stride: number): void {
     const { code } = this;
     const { to, release } = this.lanesAddresses("at", index, most, bytes, base, () => {});
     const out = code.local("vector");
@@ -229,13 +230,13 @@ export class Values {
     kind: "at" | "put",
     index: Operand,
     most: number,
-    bytes: 4 | 16,
+    bytes: Stride,
     base: number,
     blend: () => void,
   ): { readonly to: readonly number[]; release(): void } {
     const { code, addresses } = this;
     const node = this.resolved(index) as TraceNode;
-    const key = `${kind} ${node.id} ${most} ${base}`;
+    const key = `${kind} ${node.id} ${most} ${base} ${bytes}`;
     const known = addresses.find(key);
     if (known) return { to: known, release: () => {} };
     const at = code.local("vector");

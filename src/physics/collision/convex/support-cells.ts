@@ -8,12 +8,14 @@ const TINY = 1e-30;
 const BEYOND = 1e-5;
 /** A vertex that another is above by this part of the hull's size is not the farthest, whatever rounding says. */
 const BELOW = 1e-5;
-/** A cell with more vertices than this is taken apart once; its parts that still have more list none: there a climb looks at fewer. */
+/** A cell with more vertices than this is taken apart once. */
 const MOST_LISTED = 24;
+/** A part with more than this lists none, and is climbed: in a hundred steps along edges as many vertices are looked at. */
+const MOST_IN_PART = 120;
 /** Parts of a cell along each edge. */
 const PARTS = 4;
 /** A list is one number: where it begins, times this, and how many vertices it has. */
-export const LIST = 32;
+export const LIST = 128;
 
 /** How many cells of directions lie along each edge of a cube: as many as leave a few vertices in most of them. */
 const cellsAlong = (vertices: number): number =>
@@ -73,7 +75,7 @@ export function cellLists(hulls: HullVertices): CellLists {
   const long: { readonly at: number; readonly parts: readonly (readonly number[])[]; readonly from: number }[] = [];
   /** A list, or 0 if it is too long. */
   const add = (vertices: readonly number[], from: number): number => {
-    if (vertices.length > MOST_LISTED) return 0;
+    if (vertices.length > MOST_IN_PART) return 0;
     vertex.push(...vertices.map((v) => from + v));
     return (vertex.length - vertices.length) * LIST + vertices.length;
   };

@@ -138,9 +138,9 @@ export function supportPoint(core: Core, d: Vec3): Vec3 {
     core.corner.set(climb(core, core.shape.hull!, d));
     take(tables.vertex(core.corner.get()));
   };
-  const listed = (place: Int) => {
+  const listed = (place: Int, v: Vec3) => {
     core.corner.set(tables.cells!.vertex(place));
-    take(tables.cells!.point(place));
+    take(v);
   };
   when(hull, () => {
     if (tables.cells) amongListed(core.shape.hull!, tables.cells, d, listed, climbed);
@@ -172,7 +172,13 @@ export function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
 }
 
 /** Looks at the vertices that a direction's cell lists; `unlisted` runs where there are too many for a list. */
-function amongListed(hull: Hull, cells: SupportCells, d: Vec3, take: (place: Int) => void, unlisted: () => void): void {
+function amongListed(
+  hull: Hull,
+  cells: SupportCells,
+  d: Vec3,
+  take: (place: Int, point: Vec3) => void,
+  unlisted: () => void,
+): void {
   const cell = cellOf(d, hull.cellsAlong!);
   const list = variable("listed", cells.list(add(hull.firstCell!, cell.index)), "i32");
   const length = (): Int => toI32(band(toU32(list.get()), LIST - 1));
@@ -182,9 +188,9 @@ function amongListed(hull: Hull, cells: SupportCells, d: Vec3, take: (place: Int
   const at = variable("listed_place", first, "i32");
   const highest = vector("listed_point", cells.point(first));
   loop(
-    count,
+    sub(count, 1),
     (i) => {
-      const place = add(first, i);
+      const place = add(first, add(i, 1));
       const point = cells.point(place);
       const higher = isHigher(point, highest, d);
       at.set(select(higher, place, at.get(), "i32"));
@@ -192,8 +198,9 @@ function amongListed(hull: Hull, cells: SupportCells, d: Vec3, take: (place: Int
     },
     { label: "listed" },
   );
-  if (cells.hasLong) when(gt(count, 0), () => take(at.get()), unlisted);
-  else take(at.get());
+  const found = () => take(at.get(), highest.get());
+  if (cells.hasLong) when(gt(count, 0), found, unlisted);
+  else found();
 }
 
 /**
