@@ -55,8 +55,8 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
  * Newton's method without a Hessian over dofs. Each vector over dofs is held with the spatial motions it gives the bodies,
  * and a gradient as forces on dofs plus spatial forces on bodies: products with M, J and Jᵀ are then sums over the trees.
  * Constraints between one moving body and the world add to that body's stiffness, and the articulated-body algorithm
- * solves the result; constraints between moving bodies are solved by a Hessian over dofs where private memory is a CPU's and
- * few bodies are loose (dof-hessian.ts), else by conjugate gradients around it (coupling.ts).
+ * solves the result; constraints between moving bodies are solved by a Hessian over dofs where private memory is a CPU's or
+ * iterations are few, and few bodies are loose (dof-hessian.ts), else by conjugate gradients around it (coupling.ts).
  */
 export class BodySpace implements SolverSpace {
   readonly qacc: Field;
@@ -89,8 +89,12 @@ export class BodySpace implements SolverSpace {
   readonly #diagonal: Field;
   /** Rows over several dofs, as the current iteration collects them. */
   #couplings: CoupledRow[] = [];
-  /** Whether implicit integration may start from the constraint forces: few iterations may end far from the minimum. */
+  /** Whether iterations are so few that they may end far from the minimum. */
+  readonly #few: boolean;
+  /** Whether implicit integration may start from the constraint forces, for that reason. */
   readonly #forced: boolean;
+  /** The sum of the constraints' forces, over dofs. */
+  readonly #forces: Field;
   #converged: () => Bool = () => true;
   /** Whether the iteration being traced solves for this. */
   #isTurn: (kind: number) => Bool = () => false;
@@ -129,7 +133,9 @@ export class BodySpace implements SolverSpace {
     this.#grad = new Field("grad", m.nv);
     this.#wrench = this.#bodies("grad_body");
     this.#diagonal = new Field("diagonal", m.nv);
-    this.#forced = implicit !== undefined && m.opt.iterations < FEW_ITERATIONS;
+    this.#few = m.opt.iterations < FEW_ITERATIONS;
+    this.#forced = implicit !== undefined && this.#few;
+    this.#forces = new Field("constraint_force", m.nv);
   }
 
   #bodies(name: string): Field {
@@ -207,7 +213,7 @@ export class BodySpace implements SolverSpace {
     const none = or(isSmooth, byForces);
     each(m.nv, (i) => {
       const ofCost = select(none, 0, mul(sign, gauss.dofs.at(i)));
-      const force = this.#forced ? select(byForces, d.qfrc_constraint.at(i), 0) : 0;
+      const force = this.#forced ? select(byForces, this.#forces.at(i), 0) : 0;
       const own = metric ? add(d.qfrc_smooth.at(i), metric.shift.at(i)) : d.qfrc_smooth.at(i);
       grad.set(i, sub(ofCost, add(select(smooth, own, 0), force)));
       diagonal.set(i, implicit ? select(isImplicit, implicit.diagonal.at(i), 0) : 0);
@@ -285,6 +291,15 @@ export class BodySpace implements SolverSpace {
       { label: "turns" },
     );
     if (!this.#forced) finish();
+    if (this.#few) this.#takeForces(converged.get());
+  }
+
+  /** Sums of forces multiply what rounds in qacc; at the minimum the Gauss cost has them too, and better. */
+  #takeForces(isMinimum: Bool): void {
+    const { qfrc_constraint } = this.#d;
+    copyField(this.#forces, qfrc_constraint);
+    if (current().exact) return;
+    this.#residual((i, force) => qfrc_constraint.set(i, select(isMinimum, force, qfrc_constraint.at(i))));
   }
 
   setSearch(): void {
@@ -364,16 +379,21 @@ export class BodySpace implements SolverSpace {
   }
 
   residualForce(): void {
+    this.#residual((i, force) => this.#d.qfrc_constraint.set(i, force));
+  }
+
+  /** Ma - qfrc_smooth of each dof. */
+  #residual(visit: (i: Int, force: Scalar) => void): void {
     const [m, d, gauss] = [this.#m, this.#d, this.#gauss];
     // a field of its own: all of this is dead code where nothing reads qfrc_constraint
     const wrench = this.#bodies("momentum");
     copyField(gauss.bodies, wrench);
-    alongDofs(m, d, wrench, (i, force) => d.qfrc_constraint.set(i, add(gauss.dofs.at(i), force)), this.#frames);
+    alongDofs(m, d, wrench, (i, force) => visit(i, add(gauss.dofs.at(i), force)), this.#frames);
   }
 
   sumForces(visit: Parameters<SolverSpace["sumForces"]>[0]): void {
     const [m, d] = [this.#m, this.#d];
-    const total = d.qfrc_constraint;
+    const total = this.#forces;
     const wrench = this.#bodies("constraint");
     each(m.nv, (i) => total.set(i, 0));
     each(m.nbody, (b) => wrench.setRow(b, ZERO6));

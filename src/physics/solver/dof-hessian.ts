@@ -1,4 +1,4 @@
-// Newton's Hessian over the dofs of bodies that contacts and rows couple, factored in tiles, for rolled kernels on CPUs
+// Newton's Hessian over the dofs of bodies that contacts and rows couple, factored in tiles, for rolled kernels
 import { array, flag, loop, variable, when, type LocalArray, type Variable } from "../../trace/control.ts";
 import {
   add,
@@ -27,11 +27,17 @@ import type { Field, WorldData, ModelView } from "../view.ts";
 import { ContactSquares } from "./contact-squares.ts";
 import { dofTiles, MOST_TILES, TILE, type DofTiles } from "./dof-tiles.ts";
 import { loneBodies } from "./free-bodies.ts";
+import { FEW_ITERATIONS } from "./precision.ts";
 import { addProducts, TileFactor, transposed } from "./tile-factor.ts";
 import { TileMass } from "./tile-mass.ts";
 
 /** Dofs that a world holds a Hessian of; every two tiles may be tied. */
 const MOST_DOFS = TILE * MOST_TILES;
+/**
+ * The same where private memory is a GPU's, and only for few iterations: they end with what an inexact direction is off by, as
+ * those of inner conjugate gradients are. It is in an arena there, to which contacts add their squares: 14 KB a world for 22 dofs.
+ */
+const MOST_DOFS_AWAY = 48;
 const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
 const PART = Array.from({ length: TILE }, (_, k) => k);
 
@@ -40,8 +46,7 @@ const MOST_LOOSE = 3;
 
 /** Whether a Hessian over dofs solves what couples the bodies of a model. */
 export const factorsOverDofs = ({ form, model }: ModelView, contacts: ContactRows, rows: readonly Row[]): boolean =>
-  form.hasRoom &&
-  model.nv <= MOST_DOFS &&
+  (form.hasRoom ? model.nv <= MOST_DOFS : model.opt.iterations < FEW_ITERATIONS && model.nv <= MOST_DOFS_AWAY) &&
   model.ntree <= MOST_TILES &&
   (contacts.anyCoupled || contacts.anyStiff || rows.length > 0) &&
   loneBodies(model).length <= MOST_LOOSE;

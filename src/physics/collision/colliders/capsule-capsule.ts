@@ -65,10 +65,11 @@ export const capsuleCapsule: Collider = (a, b, margin) => {
   const first = pick(parallel, pick(w0, e0, pick(w1, e1, pick(w2, e2, e3))), crossing);
   const other = pick(and(w0, w1), e1, pick(and(or(w0, w1), w2), e2, e3));
 
+  const reach2 = add(square(half1), square(half2));
   const contact = ([x1, x2]: Points): Candidate => {
     const from: Vec3 = addScaled3(a.pos, x1, axis1);
     const to = addScaled3(addScaled3(offset, x2, axis2), neg(x1), axis1);
-    return spherePair(from, to, radius1, radius2, across);
+    return spherePair({ center: from, offset: to, radii: [radius1, radius2], across, reach2 });
   };
   return [contact(first), { ...contact(other), exists: and(parallel, or(or(w0, w1), w2)) }];
 };

@@ -1,5 +1,5 @@
 // sphere against capsule
-import { clamp, neg } from "../../../trace/scalar.ts";
+import { clamp, neg, square } from "../../../trace/scalar.ts";
 import { addScaled3, column, cross, dot3, sub3 } from "../../../trace/vector.ts";
 import { spherePair } from "./sphere-pair.ts";
 import type { Collider } from "./types.ts";
@@ -10,5 +10,7 @@ export const sphereCapsule: Collider = (a, b) => {
   const [radius, half] = b.size;
   const offset = sub3(b.pos, a.pos);
   const along = clamp(neg(dot3(axis, offset)), neg(half), half);
-  return [spherePair(a.pos, addScaled3(offset, along, axis), a.size[0], radius, cross(column(a.mat, 2), axis))];
+  const across = cross(column(a.mat, 2), axis);
+  const radii = [a.size[0], radius] as const;
+  return [spherePair({ center: a.pos, offset: addScaled3(offset, along, axis), radii, across, reach2: square(half) })];
 };

@@ -31,7 +31,12 @@ export const sphereCylinder: Collider = (a, b) => {
     scale3(toAxis, neg(div(radius, max(distance, MINVAL)))),
   );
   const across = cross(column(a.mat, 2), axis);
-  const round = spherePair(a.pos, select3(side, toAxis, rim), radius1, select(side, radius, 0), across);
+  const round = spherePair({
+    center: a.pos,
+    offset: select3(side, toAxis, rim),
+    radii: [radius1, select(side, radius, 0)],
+    across,
+  });
 
   const dist = sub(sub(abs(height), half), radius1);
   const normal = scale3(axis, select(top, -1, 1));

@@ -6,5 +6,5 @@ import type { Collider } from "./types.ts";
 /** mjc_SphereSphere */
 export const sphereSphere: Collider = (a, b) => {
   const across = cross(column(a.mat, 2), column(b.mat, 2));
-  return [spherePair(a.pos, sub3(b.pos, a.pos), a.size[0], b.size[0], across)];
+  return [spherePair({ center: a.pos, offset: sub3(b.pos, a.pos), radii: [a.size[0], b.size[0]], across })];
 };
