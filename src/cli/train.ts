@@ -12,7 +12,7 @@ import { assertRun, CONFIG_FILE } from "../runs/run-config.ts";
 import { ALGORITHMS, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
 import { lockRun, type RunLock } from "../runs/lock.ts";
 import { Overlapped } from "../runs/overlapped.ts";
-import type { PpoConfig, SacConfig } from "../rl/index.ts";
+import { Ppo, type PpoConfig, type SacConfig } from "../rl/index.ts";
 import { TrainingRun } from "../runs/train.ts";
 import type { TrainListener, TrainProgress, TrainResult } from "../runs/progress.ts";
 import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageError } from "./io.ts";
@@ -129,6 +129,9 @@ const startOf = (from = "the config"): string => (existsSync(join(from, CONFIG_F
 const nameOf = ({ algo = "ppo", seed = 0 }: Readonly<Record<string, unknown>>, id: string): string =>
   `${id.replace(/[^\w.-]/g, "_")}-${show(algo)}-seed${show(seed)}`;
 
+/** Worlds that leave most of any GPU idle. */
+const FEW_FOR_A_GPU = 1024;
+
 /** One run from beginning to end. */
 async function trainOne(
   { id, config, folder, resumes }: RunRequest,
@@ -187,6 +190,8 @@ async function trainOne(
   const { rolloutSteps = 1, collectSteps = rolloutSteps } = algorithm.config as Partial<PpoConfig & SacConfig>;
   if (numEnvs * collectSteps > steps)
     say(`an update takes ${formatCount(numEnvs * collectSteps)} env steps, more than --steps; --envs N takes fewer`);
+  if (made.env.adapter?.kind === "gpu" && algorithm instanceof Ppo && numEnvs < FEW_FOR_A_GPU && from === undefined)
+    say(`a GPU steps thousands of worlds in the time of ${formatCount(numEnvs)}: --wide true has defaults for that`);
   if (algorithm instanceof Overlapped)
     say(
       `collects in ${countOf(made.settings.collectThreads!, "thread")} of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,

@@ -2,6 +2,7 @@
 import { taskOf } from "../env/registry.ts";
 import type { TrainingDefaults } from "../env/task/task.ts";
 import type { Algo } from "../rl/algorithm.ts";
+import type { TrainOptions } from "./options.ts";
 
 const USUAL: Readonly<Record<Algo, TrainingDefaults>> = {
   // few worlds, and many small steps of the optimizer on each rollout
@@ -37,12 +38,27 @@ const USUAL: Readonly<Record<Algo, TrainingDefaults>> = {
   },
 };
 
-/** @throws CorralError unknown-env */
-export const runDefaults = (id: string, algo: Algo = "ppo"): TrainingDefaults =>
-  taskOf(id).training?.[algo] ?? USUAL[algo];
+/**
+ * What PPO takes of these on a GPU, beside all else that is the task's: a control step of thousands of worlds takes there as long as
+ * one of a few, so that rollouts are wide and short, and batches large.
+ */
+const WIDE = { numEnvs: 4096, stepsTimes: 20, config: { rolloutSteps: 8, minibatches: 32, epochs: 4 } } as const;
+
+const widened = (usual: TrainingDefaults): TrainingDefaults => ({
+  ...usual,
+  numEnvs: WIDE.numEnvs,
+  steps: WIDE.stepsTimes * usual.steps,
+  config: { ...usual.config, ...WIDE.config },
+});
+
+/** `wide`: those of PPO on a GPU. @throws CorralError unknown-env */
+export function runDefaults(id: string, algo: Algo = "ppo", wide = false): TrainingDefaults {
+  const usual = taskOf(id).training?.[algo] ?? USUAL[algo];
+  return wide ? widened(usual) : usual;
+}
 
 /** Whether a run with so many worlds has the short dispatches that its defaults were measured with. */
-export function isShort(id: string, { algo, numEnvs }: { readonly algo?: Algo; readonly numEnvs?: number }): boolean {
+export function isShort(id: string, { algo, wide, numEnvs }: Pick<TrainOptions, "algo" | "wide" | "numEnvs">): boolean {
   const { shortDispatches = false, numEnvs: usual } = runDefaults(id, algo);
-  return shortDispatches && (numEnvs ?? usual) <= usual;
+  return shortDispatches && !wide && (numEnvs ?? usual) <= usual;
 }

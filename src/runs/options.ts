@@ -15,6 +15,10 @@ export const RUN_OPTIONS = {
   numEnvs: { min: 1, integer: true, doc: "worlds" },
   steps: { min: 1, integer: true, doc: "env steps of the whole run" },
   seed: { default: 0, min: 0, integer: true, doc: "of start states, parameters, actions and the order of samples" },
+  wide: {
+    default: false,
+    doc: "defaults for a GPU: PPO of 4,096 worlds in short rollouts and large batches, and twenty times the env steps",
+  },
   until: { kind: real(), doc: "end once an evaluation's mean return is at least this" },
   evalEvery: { min: 1, integer: true, doc: "updates between two evaluations" },
   evalEnvs: {

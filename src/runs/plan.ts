@@ -31,11 +31,10 @@ import { planSacLearner } from "../rl/sac/arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
 import { learnerInWasm, type LearnerPlan } from "../rl/device/wasm-plan.ts";
 import { planCollector, type CollectorOptions } from "./collector.ts";
-import { runDefaults } from "./defaults.ts";
 import type { Algo } from "../rl/algorithm.ts";
 import type { Seen } from "./columns.ts";
 import { readStart, startingFrom } from "./start.ts";
-import { collectorEnv, evalEnvsOf, settle, trainingEnv, type Settings } from "./settings.ts";
+import { collectorEnv, defaultsOf, evalEnvsOf, settle, trainingEnv, type Settings } from "./settings.ts";
 import { runOptionsOf, type TrainOptions } from "./options.ts";
 import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
@@ -129,8 +128,7 @@ export class RunPlanner {
   }
 
   #config(): object {
-    const { algo, config } = this.#options;
-    return { ...runDefaults(this.id, algo).config, ...config };
+    return { ...defaultsOf(this.id, this.#options).config, ...this.#options.config };
   }
 
   #learner(numEnvs: number, envs: readonly Plan[]): Plan {

@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import { badOption, fillIn, sortOut } from "../core/options.ts";
+import type { TrainingDefaults } from "../env/task/task.ts";
 import { runDefaults } from "./defaults.ts";
 import { algorithmOf, RUN_OPTIONS, type TrainOptions } from "./options.ts";
 
@@ -41,12 +42,21 @@ export const trainingEnv = (id: string, { algo, env }: TrainOptions): object => 
 export const evalEnvsOf = ({ evalEnvs = RUN_OPTIONS.evalEnvs.default }: TrainOptions, numEnvs: number): number =>
   Math.min(evalEnvs, numEnvs);
 
+/** @throws CorralError bad-option for `wide` of another algorithm than PPO, unknown-env */
+export function defaultsOf(id: string, options: Pick<TrainOptions, "algo" | "wide">): TrainingDefaults {
+  const algo = algorithmOf(options);
+  const { wide = false } = options;
+  if (wide && algo !== "ppo")
+    throw badOption("wide", wide, `it has defaults of PPO alone; give ${algo} its numEnvs and batchSize yourself`);
+  return runDefaults(id, algo, wide);
+}
+
 /** Updates between evaluations, checkpoints and copies, unless the environment has its own. */
 const EVERY = { evalEvery: 8, checkpointEvery: 20, snapshotEvery: 10 };
 
 /** @throws CorralError bad-option, unknown-env, unsupported-collector */
 export function settle(id: string, options: TrainOptions): Settings {
-  const { config: _config, options: _env, shortDispatches: _short, ...usual } = runDefaults(id, algorithmOf(options));
+  const { config: _config, options: _env, shortDispatches: _short, ...usual } = defaultsOf(id, options);
   const given = fillIn(RUN_OPTIONS, sortOut(RUN_OPTIONS, options).own, { of: "a run" });
   const { onOverBudget: _fitting, collect, collectThreads: _threads, ...all } = { ...EVERY, ...usual, ...given };
   const { numEnvs } = all;

@@ -13,7 +13,6 @@ import type { DqnConfig } from "../rl/dqn/config.ts";
 import { Ppo } from "../rl/ppo.ts";
 import type { SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
-import { runDefaults } from "./defaults.ts";
 import { GrowthWatch, growthText } from "./growth.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 import { makeFitting } from "./fit.ts";
@@ -22,7 +21,7 @@ import type { RunEvent, RunState, TrainListener, TrainResult } from "./progress.
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
-import { collectorEnv, settle, trainingEnv, type Learning, type Settings } from "./settings.ts";
+import { collectorEnv, defaultsOf, settle, trainingEnv, type Learning, type Settings } from "./settings.ts";
 import { runOptionsOf, type TrainOptions } from "./options.ts";
 
 const LOWER = 0.5;
@@ -137,7 +136,7 @@ export class TrainingRun implements AsyncDisposable {
     return await makeFitting(id, options, async (fitting) => {
       const settings = settle(id, fitting);
       const { algo = "ppo", env = {}, replayFile, reuseReplay, modules = [] } = fitting;
-      const config = { ...runDefaults(id, algo).config, ...fitting.config };
+      const config = { ...defaultsOf(id, fitting).config, ...fitting.config };
       const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
       const learning = { algo, config, ...replay, modules, start };
       return new TrainingRun(await make(id, settings, learning, env), settings, learning, env, memory);

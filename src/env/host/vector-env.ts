@@ -28,6 +28,7 @@ import { Stepper } from "./stepper.ts";
 import { TimeTravel, type ForkOptions, type Progress, type VecSnapshot } from "./time-travel.ts";
 import type { ObservationGroup } from "../task/observation-groups.ts";
 import type { DeviceChoice } from "../../batch/devices.ts";
+import type { AdapterInfo } from "../../gpu/device.ts";
 import { Watch } from "./watch.ts";
 import { WorldState, type StateValues } from "./world-state.ts";
 
@@ -133,6 +134,11 @@ export class VectorEnv implements AsyncDisposable {
   /** Where it runs. */
   get deviceName(): string {
     return this.#batch.deviceName;
+  }
+
+  /** The adapter; undefined where no driver runs it. */
+  get adapter(): AdapterInfo | undefined {
+    return this.#batch.adapter;
   }
 
   /** Names of the terms of the reward, and of the parts of the observation with their sizes. */

@@ -43,6 +43,16 @@ test("a task without any has those that suit most", () => {
   expect(settle("Plain", {})).toMatchObject({ numEnvs: 64, steps: 1_000_000, evalEvery: 8, snapshotEvery: 10 });
 });
 
+test("wide: thousands of worlds and large batches, beside all else that is the task's", () => {
+  task("Wide", { numEnvs: 12, steps: 3000, config: { gamma: 0.9, rolloutSteps: 99 }, evalEvery: 5 });
+  expect(settle("Wide", { wide: true })).toMatchObject({ numEnvs: 4096, steps: 60_000, evalEnvs: 32, evalEvery: 5 });
+  expect(settle("Wide", { wide: true, numEnvs: 8192, steps: 7 })).toMatchObject({ numEnvs: 8192, steps: 7 });
+  expect(runDefaults("Wide", "ppo", true).config).toMatchObject({ gamma: 0.9, rolloutSteps: 8, minibatches: 32 });
+  expect(() => settle("Wide", { algo: "sac", wide: true })).toThrow(
+    "[bad-option] wide is true; it has defaults of PPO",
+  );
+});
+
 test("options of training are those of the worlds that train, and evaluations have the task's", async () => {
   register(
     defineTask({
