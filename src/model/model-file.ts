@@ -8,24 +8,13 @@ import { isZip, modelIn } from "./archive.ts";
 import { memoryTree, type FileTree } from "./files.ts";
 import { hostTree, statOf } from "./host-files.ts";
 import type { MainModule } from "./mujoco.ts";
+import { sourceFolder } from "./source-folder.ts";
 import { compileTree, decode, type Compiled, type ModelSource } from "./source.ts";
 import { withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { unpackZip } from "./zip.ts";
 
 /** Path with "/" and no leading one, as the trees want it. */
 const treePath = (path: string) => path.replaceAll("\\", "/").replace(/^\/+/, "");
-
-/** The deepest folder that holds all paths, with its final "/". */
-function commonFolder(paths: readonly string[]): string {
-  const split = paths.map((p) => p.split("/").slice(0, -1));
-  const first = split[0] ?? [];
-  let depth = 0;
-  while (depth < first.length && split.every((s) => s[depth] === first[depth])) depth++;
-  return first
-    .slice(0, depth)
-    .map((s) => `${s}/`)
-    .join("");
-}
 
 /** The XML of a file of this machine, before MuJoCo sees it. */
 export interface ModelFile {
@@ -138,9 +127,10 @@ export function compileFile(
     ...(files ? {} : { folder: file.replace(/[^/]*$/, "") }),
   });
 
-  const folder = commonFolder([...seen.keys()]);
+  const read = new Map([...seen.keys()].map((at) => [at, own.read(at)!]));
+  const folder = sourceFolder(read, file);
   const assets: Record<string, Uint8Array> = {};
-  for (const at of seen.keys()) if (at !== file) assets[at.slice(folder.length)] = own.read(at)!;
+  for (const [at, bytes] of read) if (at !== file) assets[at.slice(folder.length)] = bytes;
   const source = { xml, file: file.slice(folder.length), assets, ...(visuals ? { visuals } : {}) };
   return { ...compiled, source };
 }
