@@ -150,9 +150,9 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
  */
 export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
   const failed = (found: Failure, files: readonly string[] = []): CorralError => {
-    const refusal = compileError(found, given, files);
-    if (refusal.code === "mujoco-memory") dropMuJoCo(mujoco);
-    return refusal;
+    // models that MuJoCo refuses leave its memory damaged now and then: another may be refused for no reason, or never end
+    dropMuJoCo(mujoco);
+    return compileError(found, given, files);
   };
   const found = tryCompile(mujoco, given);
   if (!("error" in found)) return found;

@@ -207,6 +207,12 @@ describe("a model that MuJoCo's WebAssembly build cannot hold", () => {
     live.delete();
   });
 
+  test("a module that has refused a model compiles no other: its memory may be damaged", async () => {
+    const first = await getMuJoCo();
+    await refusal("model-compile", loadModel("<mujoco><option apirate='1'/></mujoco>"));
+    expect(await getMuJoCo()).not.toBe(first);
+  });
+
   test("a module that has crashed is left for a fresh one", async () => {
     await loadTestModel("joint_hinge");
     const crashed = await getMuJoCo();
