@@ -8,6 +8,7 @@ import {
   firstTrailingBit,
   mul,
   ne,
+  not,
   or,
   select,
   shl,
@@ -95,6 +96,28 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
   });
 }
 
+/** Pairs in their order, as a list. */
+export interface PairList {
+  readonly count: Int;
+  at(i: Int): Int;
+}
+
+/** The pairs that `eachNearPair` visits. */
+export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
+  const found = foundNear(m, frames, pairs);
+  const list = array("near_list", pairs.length, "i32", true);
+  const count = variable("near_count", 0, "i32");
+  eachOf(found, pairs.length, "boxes", (k) =>
+    when(not(isApart(k)), () => {
+      list.set(count.get(), k);
+      count.set(add(count.get(), 1));
+    }),
+  );
+  return { count: count.get(), at: (i) => list.get(i) };
+}
+
+type SearchOf = readonly [ModelView, GeomFrames, readonly GeomPair[], (pair: Int) => Bool];
+
 /**
  * Runs `body` with the index of each pair whose bounding spheres, or a sphere and a plane, come within reach, in the
  * order of the pairs, unless `isApart` says otherwise. Where there is room, boxes along the world's axes stand for the
@@ -108,6 +131,13 @@ export function eachNearPair(
   isApart: (pair: Int) => Bool,
   body: (pair: Int) => void,
 ): void {
+  const found = foundNear(m, frames, pairs);
+  eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
+  eachOf(found, pairs.length, "near", body);
+}
+
+/** A bit for each pair whose bounds come within reach. */
+function foundNear(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[]): LocalArray {
   // one bound for all: colliders tell exactly
   const look = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const count = Math.ceil(pairs.length / WORD);
@@ -159,8 +189,7 @@ export function eachNearPair(
     );
   }
 
-  eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
-  eachOf(found, pairs.length, "near", body);
+  return found;
 }
 
 const inGroups = (columns: readonly number[]): number[][] =>

@@ -1,10 +1,10 @@
 // which pairs of geoms make contacts: those that come near are handed to their colliders (mj_collision)
-import { array, table, when } from "../../trace/control.ts";
-import { add, bor, eq, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
+import { array, breakIf, loop, table, variable, when } from "../../trace/control.ts";
+import { add, and, bor, eq, ge, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near } from "./colliders/index.ts";
 import { boxTest } from "./bounding-boxes.ts";
-import { clear, eachNearPair, eachOf, halves } from "./broad-phase.ts";
+import { clear, eachNearPair, eachOf, halves, nearPairs } from "./broad-phase.ts";
 import { contactPool } from "./contact-pool.ts";
 import { firstSlots, fixedSlots } from "./fixed-slots.ts";
 import { framesOf } from "./geom-frames.ts";
@@ -42,12 +42,12 @@ interface Search {
 export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
   // frames are built where they are read
   const frames = framesOf(m, d);
-  const colliders = pairColliders(m, pairs, frames);
+  const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
+  const isPool = pairs.length > 0 && (d.geom_xpos.isIndexed || candidates > MAX_POOL);
+  const colliders = pairColliders(m, pairs, frames, isPool);
   const kinds = pairs.map((p) => pairKind(m.model, p));
   const leans = kinds.some((kind) => colliders.of(kind).leans);
   const most = Math.max(0, ...kinds.map((kind) => colliders.of(kind).slots));
-  const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
-  const isPool = pairs.length > 0 && (d.geom_xpos.isIndexed || candidates > MAX_POOL);
   const geoms = geomsAt(pairs);
 
   const store = isPool
@@ -81,7 +81,7 @@ function geomsAt(pairs: readonly GeomPair[]): ((pair: Int) => Int)[] {
 }
 
 /** All near pairs in one runtime loop, whatever their kind. */
-function inOrder({ m, pairs, kinds, frames, visit }: Search, geoms: readonly ((pair: Int) => Int)[]): void {
+function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: readonly ((pair: Int) => Int)[]): void {
   frames.copy();
   const names = [...new Set(kinds)];
   const typeOf = (g: number) => m.model.geom_type[g];
@@ -98,11 +98,48 @@ function inOrder({ m, pairs, kinds, frames, visit }: Search, geoms: readonly ((p
 
   const boxesApart = boxTest(m, frames, pairs);
   const isApart = (k: Int) => boxesApart(geoms[0](k), geoms[1](k), add(margin(k), gap(k)));
-  eachNearPair(m, frames, pairs, isApart, (k) => {
-    const [geom1, geom2] = geoms.map((g) => g(k));
-    const is = number(add(mul(m.geom_type.at(geom1), TYPES), m.geom_type.at(geom2)));
+  const ends = (k: Int) => geoms.map((g) => g(k));
+  const kindOf = ([geom1, geom2]: readonly Int[]) =>
+    number(add(mul(m.geom_type.at(geom1), TYPES), m.geom_type.at(geom2)));
+  const test = (k: Int) => {
+    const [geom1, geom2] = ends(k);
+    const is = kindOf([geom1, geom2]);
     visit({ place: k, geom1, geom2, margin: margin(k), gap: gap(k) }, names, is);
-  });
+  };
+  const { ahead } = colliders;
+  if (!ahead) return eachNearPair(m, frames, pairs, isApart, test);
+
+  const list = nearPairs(m, frames, pairs, isApart);
+  const isSearched = (k: Int) => eq(kindOf(ends(k)), names.indexOf("convex"));
+  const at = variable("near_at", 0, "i32");
+  loop(
+    pairs.length,
+    () => {
+      breakIf(ge(at.get(), list.count));
+      ahead.run({
+        count: list.count,
+        isSearched: (i) => isSearched(list.at(i)),
+        at: (i) => {
+          const k = list.at(i);
+          const [a, b] = ahead.pair(...(ends(k) as [Int, Int]));
+          return { a, b, reach: add(margin(k), gap(k)) };
+        },
+      });
+      loop(
+        list.count,
+        () => {
+          const i = at.get();
+          breakIf(ge(i, list.count));
+          const k = list.at(i);
+          breakIf(and(isSearched(k), ahead.isEmpty()));
+          at.set(add(i, 1));
+          test(k);
+        },
+        { label: "near" },
+      );
+    },
+    { label: "ahead" },
+  );
 }
 
 /** One kind of pairs after the other: in line, or in a runtime loop for each kind where there are many. */

@@ -9,6 +9,7 @@ import { mostPrisms, type GeomPair } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { planeMesh } from "./colliders/plane-mesh.ts";
 import { OTHERS, wideCorners } from "./colliders/wide-corners.ts";
+import { searchesAhead, type Ahead } from "./convex/ahead.ts";
 import {
   convexContacts,
   MOST_CONVEX_CONTACTS,
@@ -71,6 +72,8 @@ export interface GeomShape extends Shape {
 export interface PairColliders {
   of(kind: PairKind): PairCollider;
   shape(geom: Int): GeomShape;
+  /** Searches two geoms before their collider runs, which then takes what was found; undefined if each is searched there. */
+  readonly ahead?: Ahead & { pair(geom1: Int, geom2: Int): readonly [ConvexShape, ConvexShape] };
 }
 
 const { PLANE, MESH } = mjtGeom;
@@ -90,8 +93,26 @@ export function pairKind(model: Model, { geom1, geom2 }: GeomPair): PairKind {
   return type1 === PLANE && type2 === MESH ? "plane-mesh" : "convex";
 }
 
-/** The colliders of pairs, over the frames of their geoms. */
-export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: GeomFrames): PairColliders {
+/** Shapes whose meeting faces are clipped, and shapes that touch in one point: others are turned for further contacts. */
+const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
+const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
+
+const mayTurn = (model: Model, { geom1, geom2, margin, gap }: GeomPair): boolean => {
+  const types = [model.geom_type[geom1], model.geom_type[geom2]];
+  if (types.some((t) => POINT.includes(t))) return false;
+  return margin + gap > 0 || !types.every((t) => FLAT.includes(t));
+};
+
+/**
+ * The colliders of pairs, over the frames of their geoms. `canSearchAhead` if one loop visits all pairs: lanes of a GPU have
+ * no room for what is found meanwhile.
+ */
+export function pairColliders(
+  m: ModelView,
+  pairs: readonly GeomPair[],
+  frames: GeomFrames,
+  canSearchAhead = false,
+): PairColliders {
   const { model } = m;
   const shape = (g: Int) => ({ geom: g, pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
   const { hullOf, convex } = convexShapes(m);
@@ -103,6 +124,9 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
   const fields = hasFields ? new Elevations(model.surfaces!) : undefined;
   const prisms = fields && new Prisms(fields, mostPrisms(model, searched));
   const fieldOf = (g: Int) => fields!.number(m.geom_dataid.at(g));
+  const turns = options.multiccd && searched.some((p) => mayTurn(model, p));
+  const isAhead = canSearchAhead && m.form.hasRoom && searched.length > 0 && !hasFields && !turns;
+  const ahead = isAhead ? searchesAhead(options) : undefined;
   const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
 
   const of = (kind: PairKind): PairCollider => {
@@ -116,6 +140,7 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
         collide: (a, b, reach, take) => {
           const [first, second] = [convex(a, kinds1), convex(b, kinds2)];
           if (hasFields) prismContacts(prisms!, fieldOf(a.geom), first, second, reach, options, take);
+          else if (ahead) take(convexContacts(first, second, reach, { ...options, turns: false }, ahead.take), 0);
           else take(convexContacts(first, second, reach, options), 0);
         },
       };
@@ -132,7 +157,8 @@ export function pairColliders(m: ModelView, pairs: readonly GeomPair[], frames: 
     const all: PairCollider["collide"] = (a, b, reach, take) => take(listed(collide(a, b, reach)), 0);
     return { slots, costly, long, leans, streams: false, collide: all };
   };
-  return { of, shape };
+  const pair = (geom1: Int, geom2: Int) => [convex(shape(geom1), kinds1), convex(shape(geom2), kinds2)] as const;
+  return { of, shape, ...(ahead && { ahead: { ...ahead, pair } }) };
 }
 
 /** Geoms as the search takes them; `kinds` are the types that one known only at run time may be of. */

@@ -23,13 +23,13 @@ import { add3, lengthSquared, mulMatVec, neg3, row, scale3, select3, sub3, type 
 import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
 import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
-import { locate } from "./distance.ts";
+import { locate, searching, type Finder } from "./distance.ts";
 import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
 import { polytope } from "./polytope.ts";
 import { vector } from "./registers.ts";
 import { isKind, isPolyhedron } from "./support.ts";
-import { MOST_CONVEX_CONTACTS, type ConvexCollider, type ConvexContacts, type ConvexShape } from "./types.ts";
+import { MOST_CONVEX_CONTACTS, type ConvexContacts, type ConvexOptions, type ConvexShape } from "./types.ts";
 
 /** Contacts as they are found. */
 class ContactList implements ConvexContacts {
@@ -108,16 +108,25 @@ const cornersOf = (s: ConvexShape): number =>
   isKind(s, mjtGeom.MESH) === false ? CAP_CORNERS : Math.max(CAP_CORNERS, s.hull?.tables.mostCorners ?? 0);
 
 /**
- * The nearest or deepest points as a contact; if neither shape is round, those that turning the shapes by little finds
- * too, or where faces meet without a margin the corners of what they share.
+ * Contacts of two convex shapes (mjc_Convex): the nearest or deepest points, and if neither shape is round those that turning
+ * the shapes by little finds too, or where faces meet without a margin the corners of what they share. `reach` is the
+ * distance up to which MuJoCo looks for contacts (margin + gap, m). The geoms are in MuJoCo's order, the lower mjtGeom first.
+ * `finder` stands for a search here.
  */
-export const convexContacts: ConvexCollider = (a, b, reach, options) => {
+export function convexContacts(
+  a: ConvexShape,
+  b: ConvexShape,
+  reach: Scalar,
+  options: ConvexOptions,
+  finder?: Finder,
+): ConvexContacts {
   const contacts = new ContactList();
   contacts.clear();
   const scratch = polytope(cornersOf(a) + cornersOf(b));
   const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
   const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
-  const turns = and(several, not(faces));
+  const turns = options.turns === false ? false : and(several, not(faces));
+  const search = finder ?? searching(options, scratch);
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
   const first = {
     dist: variable("convex_first", 0),
@@ -126,7 +135,7 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
   };
 
   const find = (k: Int, p: ConvexShape, q: ConvexShape) => {
-    const found = locate(p, q, reach, options, scratch);
+    const found = locate(p, q, reach, search);
     const pos = scale3(add3(found.from, found.to), 0.5);
     when(and(found.hit, lt(found.dist, reach)), () => {
       const isFirst = eq(k, 0);
@@ -173,4 +182,4 @@ export const convexContacts: ConvexCollider = (a, b, reach, options) => {
   const edged = and(isPolyhedron(a), isPolyhedron(b));
   when(and(turns, edged), () => contacts.dropFlat());
   return contacts;
-};
+}

@@ -1,7 +1,7 @@
 // the parts of the search, and how one leads to another
 
 /** What the loop does with the support point of a turn. */
-export const MODE = { GJK: 0, WIDEN: 1, EXPAND: 2, CHECK: 3, AXES: 4, NEWTON: 5, DONE: 6 } as const;
+export const MODE = { GJK: 0, WIDEN: 1, EXPAND: 2, CHECK: 3, AXES: 4, NEWTON: 5, DONE: 6, RESUMED: 7 } as const;
 /** What follows when a part of the search has ended; earlier ones may lead to later ones. */
 export const NEXT = {
   NONE: 0,

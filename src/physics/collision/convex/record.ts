@@ -36,6 +36,8 @@ export function faceRecord() {
   return {
     keep: (triangle: readonly [Vec3, Vec3]) => corners.forEach((c, side) => c.set(triangle[side])),
     confirm: (certain: Bool) => isFace.set(select(certain, 1, 0, "i32")),
+    /** As it is, to be kept. */
+    kept: () => ({ isFace: isFace.get(), triangle: corners.map((c) => c.get()) }),
     found: (): Pick<Found, "isFace" | "triangle"> => ({ isFace: eq(isFace.get(), 1), triangle: [three(0), three(1)] }),
   };
 }

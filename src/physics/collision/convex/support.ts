@@ -79,9 +79,15 @@ export function isKind({ type, kinds = ALL }: ConvexShape, ...of: readonly numbe
 /** A shape whose faces are flat and whose edges are straight. */
 export const isPolyhedron = (shape: ConvexShape): Bool => isKind(shape, mjtGeom.BOX, mjtGeom.MESH);
 
+/** Whether a shape is of some types, as `Core.is`. */
+export const coreKinds =
+  (shape: ConvexShape): Core["is"] =>
+  (...kinds) =>
+    isKind(shape, ...kinds);
+
 /** A shape as the search sees it. */
 export function coreOf(name: string, shape: ConvexShape, perSize: Scalar): Core {
-  const is = (...kinds: number[]) => isKind(shape, ...kinds);
+  const is = coreKinds(shape);
   const [x, y, z] = scale3(shape.size, perSize);
   const [sphere, capsule] = [is(mjtGeom.SPHERE), is(mjtGeom.CAPSULE)];
   const round = or(sphere, capsule);

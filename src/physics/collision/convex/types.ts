@@ -101,6 +101,8 @@ export interface ConvexOptions {
   readonly tolerance: number;
   /** Several contacts where faces meet (mjDSBL_MULTICCD is not set). */
   readonly multiccd: boolean;
+  /** False where it is known that no pair is turned for further contacts (`mayTurn`). */
+  readonly turns?: boolean;
 }
 
 /** Contacts that a search found, in arrays that the next search writes again. */
@@ -113,12 +115,6 @@ export interface ConvexContacts {
 
 /** The most contacts of one pair. */
 export const MOST_CONVEX_CONTACTS = 5;
-
-/**
- * Contacts of two convex shapes (mjc_Convex). `reach` is the distance up to which MuJoCo looks for contacts (margin +
- * gap, m). The geoms are in MuJoCo's order, the lower mjtGeom first.
- */
-export type ConvexCollider = (a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions) => ConvexContacts;
 
 /** Nearest points of two convex shapes, or those at the ends of their least overlap (mj_geomDistance). */
 export interface ConvexDistance {
