@@ -8,7 +8,7 @@ import * as math from "../../src/trace/math.ts";
 import * as t from "../../src/trace/scalar.ts";
 import { toWasm } from "../../src/trace/wasm/index.ts";
 import { INPUTS, MEMORY, OUTPUTS, programs, runTraced } from "../support/trace-programs.ts";
-import { program, runJs, runWasm } from "../support/trace-runner.ts";
+import { asWasm, program, runJs, runWasm, type Lists } from "../support/trace-runner.ts";
 
 const full = process.env.CORRAL_FULL !== undefined;
 const inputs = fc.array(fc.integer({ min: -32, max: 31 }), { minLength: INPUTS, maxLength: INPUTS });
@@ -46,6 +46,31 @@ test("worlds leave a loop one by one, and index arrays each for itself", () => {
   expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
 });
 
+test("worlds that took as much effort run together the next time", () => {
+  const p = program(1, 1, ([n]) => {
+    const sum = variable("sum", 0);
+    loop(t.toI32(n), (i) => when(t.gt(i, 2), () => sum.set(t.add(sum.get(), n))));
+    return [sum.get()];
+  });
+  // more than are put in order together
+  const worlds = Array.from({ length: 303 }, (_, i) => [(7 * i) % 40]);
+  let lists!: Lists;
+  const found = runJs(
+    p,
+    "f32",
+    worlds,
+    {},
+    asWasm([], (seen) => (lists = seen)),
+  );
+  expect(found).toEqual(runJs(p, "f32", worlds));
+  expect(lists.effort).toEqual(worlds.map(([n]) => n));
+  expect(lists.order.toSorted((a, b) => a - b)).toEqual(worlds.map((_, i) => i));
+  for (const part of [lists.order.slice(0, 256), lists.order.slice(256)]) {
+    const effort = part.map((w) => lists.effort[w]);
+    expect(effort).toEqual(effort.toSorted((a, b) => a - b));
+  }
+});
+
 test("worlds that left a loop read after it what they left in its variables", () => {
   const p = program(2, 1, ([n, x]) => {
     let last!: ReturnType<typeof variable>;
@@ -68,9 +93,9 @@ test("scratch is not cleared between vectors of worlds, other arrays are", () =>
       when(t.gt(writes, 0), () => list.set(at, x));
       return [list.get(at)];
     });
-  const worlds = [1, 1, 1, 1, 0, 0, 0, 0].map((writes, i) => [i + 2, writes]);
-  expect(runWasm(reading(false), worlds).flat()).toEqual([2, 3, 4, 5, 0, 0, 0, 0]);
-  expect(runWasm(reading(true), worlds).flat()).toEqual([2, 3, 4, 5, 2, 3, 4, 5]);
+  const worlds = [0, 0, 0, 0, 1, 1, 1, 1].map((writes, i) => [i + 2, writes]);
+  expect(runWasm(reading(false), worlds).flat()).toEqual([0, 0, 0, 0, 6, 7, 8, 9]);
+  expect(runWasm(reading(true), worlds).flat()).toEqual([6, 7, 8, 9, 6, 7, 8, 9]);
 });
 
 test("kernels of environments are valid modules", async () => {

@@ -60,13 +60,23 @@ export class WasmBatch implements Batch {
     this.#values = new Uint32Array(spec.params.length);
     const memories = map.memories.map((bytes) => memoryOf(bytes, plan.name));
     const words = memories.map((memory) => new Uint32Array(memory.buffer));
+    plan.shards.forEach(({ worlds }, shard) => {
+      const { order, words: count } = map.lists[shard];
+      words[map.memoryOf[shard]].set(
+        Uint32Array.from({ length: count }, (_, i) => Math.min(i, worlds - 1)),
+        order / 4,
+      );
+    });
     const kernels = map.kernels.map(({ kernel, pools }): ThreadKernel => {
       pools.forEach((pool, memory) => words[memory].set(kernel.pool, pool / 4));
       return {
         module: compileModule(kernel.module),
         params: kernel.params,
         pools,
-        addresses: plan.shards.map((_, shard) => kernel.buffers.map((name) => map.arenas.get(name)![shard].at)),
+        addresses: plan.shards.map((_, shard) => {
+          const { order, effort } = map.lists[shard];
+          return [...kernel.buffers.map((name) => map.arenas.get(name)![shard].at), order, effort];
+        }),
       };
     });
     const runs = kernels.map(({ module }) =>

@@ -31,6 +31,8 @@ export interface WasmMap {
   /** By arena, the place of each shard. */
   readonly arenas: ReadonlyMap<string, readonly Place[]>;
   readonly kernels: readonly MappedKernel[];
+  /** By shard, where two lists of a word for each world lie: the order in which they run, and their effort (`WasmKernel.order`). */
+  readonly lists: readonly { readonly order: number; readonly effort: number; readonly words: number }[];
   /** By thread, the calling one first, the address of its frame in each memory. */
   readonly frames: readonly (readonly number[])[];
   /** The memory of each shard, and the bytes of each memory. */
@@ -77,9 +79,12 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
 
   const most = MOST_PAGES * PAGE_BYTES;
   const ends: number[] = [];
+  const lists: { order: number; effort: number; words: number }[] = [];
   const memoryOf = plan.shards.map(({ paddedWorlds }) => {
     const sizes = held.map((a) => a.sharedBytes + a.bytesPerWorld * paddedWorlds);
-    const shardBytes = sizes.reduce((sum, bytes) => sum + aligned(bytes), 0);
+    // a vector may reach beyond the last world
+    const words = paddedWorlds + 4;
+    const shardBytes = sizes.reduce((sum, bytes) => sum + aligned(bytes), 2 * aligned(4 * words));
     if (ends.length === 0 || ends.at(-1)! + shardBytes > most) ends.push(fixed);
     const memory = ends.length - 1;
     if (ends[memory] + shardBytes > most) throw tooLarge(plan.name, ends[memory] + shardBytes, most);
@@ -87,6 +92,8 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
       arenas.get(name)!.push({ memory, at: ends[memory], bytes: sizes[i] });
       ends[memory] += aligned(sizes[i]);
     });
+    lists.push({ order: ends[memory], effort: ends[memory] + aligned(4 * words), words });
+    ends[memory] += 2 * aligned(4 * words);
     return memory;
   });
 
@@ -100,7 +107,7 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
   const frames = Array.from({ length: threads + 1 }, (_, i) => ends.map(() => poolsEnd + i * frameBytes));
   const memories = ends.map((end) => Math.ceil(end / PAGE_BYTES) * PAGE_BYTES);
   const bytes = { memory: memories.reduce((sum, n) => sum + n, 0), threads: threads * THREAD_BYTES };
-  return { arenas, kernels: placed, frames, memoryOf, memories, threads, mostThreads, isApart, bytes };
+  return { arenas, kernels: placed, lists, frames, memoryOf, memories, threads, mostThreads, isApart, bytes };
 }
 
 const tooLarge = (name: string, bytes: number, most: number): CorralError =>

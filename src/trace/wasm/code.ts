@@ -104,6 +104,12 @@ export class Code {
     return this;
   }
 
+  /** Writes the 32-bit integer on the stack to the address below it. */
+  storeInt(offset: number): this {
+    this.bytes.byte(Op32["i32.store"]).unsigned(2).unsigned(offset);
+    return this;
+  }
+
   /** A read or a write of a vector, or of a word of it, at an address on the stack. */
   memory(name: SimdName, offset: number, lane?: number): this {
     this.simd(name).bytes.unsigned(2).unsigned(offset);

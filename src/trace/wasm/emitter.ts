@@ -30,10 +30,44 @@ interface Around {
 export class Emitter extends Values {
   /** The lanes of each block. */
   readonly #lanesOf = new Map<Block, Lanes>();
+  /** The turns of each lane through loops that lanes leave one by one, and whether there are any; locals begin as 0. */
+  readonly #effort: number = this.code.local("vector");
+  #hasEffort = false;
 
   constructor(trace: Trace, live: Liveness, map: MemoryMap) {
     super(trace, live, map);
     this.#block(trace.root, { loop: undefined, branch: 0 });
+    this.#tellEffort();
+  }
+
+  /** Whether it says what effort each world took. */
+  get tellsEffort(): boolean {
+    return this.#hasEffort;
+  }
+
+  #tellEffort(): void {
+    const { code, map } = this;
+    if (!this.#hasEffort) return;
+    const list = code.local("scalar");
+    code
+      .get(FRAME)
+      .loadInt(map.order + 4)
+      .tee(list);
+    code.open("if");
+    for (let k = 0; k < 4; k++) {
+      code.get(list).get(this.worlds).lane("i32x4.extract_lane", k).int(2).op("i32.shl", "i32.add");
+      code.get(this.#effort).lane("i32x4.extract_lane", k).storeInt(0);
+    }
+    code.close();
+    code.release(list);
+  }
+
+  /** Counts a turn of a loop for the lanes that take it; not of short loops, which would take longer by that. */
+  #count(block: Block, lanes: number | undefined): void {
+    if (lanes === undefined || !block.statements.some((s) => s.kind === "when" || s.kind === "loop")) return;
+    const { code } = this;
+    this.#hasEffort = true;
+    code.get(this.#effort).get(lanes).simd("i32x4.sub").set(this.#effort);
   }
 
   #block(block: Block, around: Around): void {
@@ -258,6 +292,7 @@ export class Emitter extends Values {
       code.simd("i32x4.lt_s").get(own!).simd("v128.and").tee(own!);
       code.simd("v128.any_true").op("i32.eqz").branch("br_if", exit);
     }
+    this.#count(s.block, own);
     this.#block(s.block, { loop: { lanes: this.lanes, exit }, branch: exit });
     code.get(index);
     if (sharedStart) code.int(1).op("i32.add");

@@ -4,7 +4,7 @@ import { analyse, type Liveness } from "../liveness.ts";
 import { Bytes, I32, MAGIC, Section } from "./bytes.ts";
 import { Emitter } from "./emitter.ts";
 import { MemoryMap } from "./memory-map.ts";
-import { Op32 } from "./opcodes.ts";
+import { runBody } from "./run.ts";
 import { PARAMETERS } from "./values.ts";
 
 /** A kernel as a module, and the memory that it needs; addresses are multiples of 16. */
@@ -13,6 +13,11 @@ export interface WasmKernel {
   readonly module: Uint8Array<ArrayBuffer>;
   /** Buffers in the order of their addresses, with which a frame begins. */
   readonly buffers: readonly string[];
+  /**
+   * Offset in a frame of the addresses of two lists: the worlds of a shard in the order in which they run, and by world the
+   * effort that its last run took. 0 for worlds as they are numbered.
+   */
+  readonly order: number;
   /** Offset in a frame of the parameters, four bytes each, in the order of the trace. */
   readonly params: number;
   /** Bytes of a frame, one for each thread. */
@@ -30,7 +35,7 @@ export const MOST_PAGES = 65536;
  */
 export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKernel {
   const map = new MemoryMap(trace, live);
-  const { code } = new Emitter(trace, live, map);
+  const emitter = new Emitter(trace, live, map);
   const types = (...lists: number[]) =>
     lists.reduce(
       (out, count) => out.byte(0x60).unsigned(count).append(new Uint8Array(count).fill(I32)).unsigned(0),
@@ -42,30 +47,22 @@ export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKerne
     [Section.import, new Bytes().unsigned(1).name("corral").name("memory").byte(2, 3).unsigned(1).unsigned(MOST_PAGES)],
     [Section.function, new Bytes().unsigned(2).unsigned(0).unsigned(1)],
     [Section.export, new Bytes().unsigned(1).name("run").byte(0).unsigned(1)],
-    [Section.code, new Bytes().unsigned(2).sized(code.body()).sized(runBody())],
+    [
+      Section.code,
+      new Bytes()
+        .unsigned(2)
+        .sized(emitter.code.body())
+        .sized(runBody(emitter.tellsEffort ? map.order : undefined)),
+    ],
   ];
   const module = new Bytes().byte(...MAGIC);
   for (const [id, section] of sections) module.byte(id).sized(section);
   return {
     module: module.all.slice(),
     buffers: map.buffers,
+    order: map.order,
     params: map.params,
     frameBytes: map.end,
     pool: map.pool,
   };
-}
-
-/** run(from, to, last, frame, pool): the function, four worlds at a time. */
-function runBody(): Bytes {
-  const [from, to, last, frame, pool] = [0, 1, 2, 3, 4];
-  const out = new Bytes().unsigned(0);
-  const get = (...locals: number[]) => locals.forEach((local) => out.byte(Op32["local.get"]).unsigned(local));
-  out.byte(Op32.loop, 0x40);
-  get(from, last, frame, pool);
-  out.byte(Op32.call).unsigned(0);
-  get(from);
-  out.byte(Op32["i32.const"]).signed(4).byte(Op32["i32.add"], Op32["local.tee"]).unsigned(from);
-  get(to);
-  out.byte(Op32["i32.lt_s"], Op32.br_if).unsigned(0);
-  return out.byte(Op32.end, Op32.end);
 }

@@ -23,6 +23,8 @@ export type Stride = 4 | 8 | 16;
  */
 export class MemoryMap {
   readonly buffers: readonly string[];
+  /** Offset in the frame of the addresses of two lists of words: worlds in the order in which they run, and their effort. */
+  readonly order: number;
   /** Offset of the first parameter in the frame. */
   readonly params: number;
   /** Offsets of the private arrays that are zero at the start; scratch follows them. */
@@ -38,7 +40,8 @@ export class MemoryMap {
   constructor(trace: Trace, live: Liveness) {
     this.#refs = trace.buffers;
     this.buffers = trace.buffers.map((b) => b.name);
-    this.params = 4 * trace.buffers.length;
+    this.order = 4 * trace.buffers.length;
+    this.params = this.order + 8;
     const from = Math.ceil((this.params + 4 * trace.params.length) / VECTOR) * VECTOR;
     let at = from;
     const place = (arrays: readonly ArrayRef[]) => {

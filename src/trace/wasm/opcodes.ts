@@ -15,6 +15,7 @@ export const Op32 = {
   "local.set": 0x21,
   "local.tee": 0x22,
   "i32.load": 0x28,
+  "i32.store": 0x36,
   "i32.const": 0x41,
   "i32.eqz": 0x45,
   "i32.eq": 0x46,

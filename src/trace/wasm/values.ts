@@ -64,9 +64,16 @@ export class Values {
       // memory.fill
       code.bytes.byte(0xfc, 0x0b, 0);
     }
+    const order = code.local("scalar");
+    code.get(FRAME).loadInt(map.order).tee(order);
+    code.open("if");
+    code.get(order).get(FIRST).int(2).op("i32.shl", "i32.add").memory("v128.load", 0).set(this.worlds);
+    code.op("else");
     // lanes beyond the last world do again what its lane does
     code.get(FIRST).simd("i32x4.splat").constant([0, 1, 2, 3]).simd("i32x4.add");
     code.get(LAST).simd("i32x4.splat").simd("i32x4.min_s").set(this.worlds);
+    code.close();
+    code.release(order);
   }
 
   protected resolved(a: Operand): Operand {
