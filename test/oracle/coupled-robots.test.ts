@@ -15,3 +15,16 @@ test.each([1, 2, 3, 4, 5].flatMap((seed) => [false, true].map((unroll) => ({ see
     }
   },
 );
+
+// few iterations end before the minimum: where depends on the start of each evaluation of RK4, and on line searches that see their end
+test.each([2, 10, 13, 14, 15].flatMap((seed) => [false, true].map((unroll) => ({ seed, unroll }))))(
+  "five iterations of robots of seed $seed, straight-line: $unroll",
+  async ({ seed, unroll }) => {
+    const few = createRobotsMjcf(seed).replace('iterations="100"', 'iterations="5" ls_iterations="8"');
+    const model = await loadModel(few);
+    for (const device of ["cpu-f64", "wasm"] as const) {
+      const { verdict } = await compareWithMuJoCo(model, { device, steps: 12, envs: 4, seed: 1, unroll });
+      expect({ device, reasons: verdict.reasons }).toEqual({ device, reasons: [] });
+    }
+  },
+);

@@ -3,6 +3,7 @@ import { breakIf, each, loop, when } from "../../trace/control.ts";
 import { add, eq, mul, not, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
 import { copyField } from "../smooth/sparsity.ts";
+import { FEW_ITERATIONS } from "../solver/precision.ts";
 import { runStage } from "../stages.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 import { advanceActivations, integratePos } from "./integrate.ts";
@@ -79,8 +80,8 @@ export function rungeKutta(m: ModelView, d: WorldData, moves: Bool, { evaluate, 
           });
         }
         const keepAcceleration = () => copyField(d.qacc, d.qacc_warmstart);
-        // the residual of PGS depends on its start, which MuJoCo takes once a step; others converge sooner from here
-        if (m.opt.solver === mjtSolver.PGS) when(last, keepAcceleration);
+        // MuJoCo's start is that of the whole step: where PGS and few iterations end depends on it, others converge sooner from here
+        if (m.opt.solver === mjtSolver.PGS || m.opt.iterations < FEW_ITERATIONS) when(last, keepAcceleration);
         else keepAcceleration();
       });
     },

@@ -50,6 +50,8 @@ import type { Solution } from "./solution.ts";
 import type { Coupled, SolverSpace } from "./space.ts";
 import { hasWeights, judgesIslands, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
 
+type Cost = { readonly cost: Scalar };
+
 /** The constraints of a world, and the space that holds qacc, grad and H. */
 export interface SolverInput {
   readonly rows: Rows;
@@ -242,17 +244,22 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       deriv1.set(gaussCurvature);
       if (truncated) cost.set(mul(a, add(slopeAtZero, mul(mul(0.5, a), gaussCurvature))));
       stateChanged.set(false);
-      const addCost = (law: { cost: Scalar }, before: { cost: Scalar }, derivBefore: Scalar) => {
-        if (truncated) cost.set(add(cost.get(), sub(sub(law.cost, before.cost), mul(a, derivBefore))));
+      // `changes`: how much less the forces push along jv than at 0. On one parabola that says the cost: costs themselves would cancel
+      const addCost = (law: Cost, before: Cost, pushBefore: () => Scalar, changes: Scalar, parts: Bool) => {
+        if (!truncated) return;
+        const apart = add(sub(law.cost, before.cost), mul(a, pushBefore()));
+        cost.set(add(cost.get(), select(parts, apart, mul(mul(-0.5, a), changes))));
       };
       const addRow = (row: Row) => {
         const weight = weights.row(row);
         const before = rowAt(row, 0).law;
         const { law, jv } = rowAt(row, a);
-        deriv0.set(sub(deriv0.get(), mul(weight, mul(sub(law.force, before.force), jv))));
+        const changes = mul(sub(law.force, before.force), jv);
+        deriv0.set(sub(deriv0.get(), mul(weight, changes)));
         deriv1.set(add(deriv1.get(), mul(weight, mul(law.hessian, square(jv)))));
-        addCost(law, before, neg(mul(before.force, jv)));
-        stateChanged.set(or(stateChanged.get(), changed(before.state, law.state)));
+        const parts = changed(before.state, law.state);
+        addCost(law, before, () => mul(before.force, jv), changes, parts);
+        stateChanged.set(or(stateChanged.get(), parts));
       };
       const addContact = (c: Int, slot: Int) => {
         if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
@@ -260,11 +267,15 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         const jv = efc.jv(c);
         const before = efc.lawBefore(c, slot);
         const law = efc.law(c, slot, efc.at(c, a));
-        const change = () => law.force.map((f, k) => sub(f, before.force[k]));
-        deriv0.set(sub(deriv0.get(), mul(weight, dotn(change(), jv))));
+        const changes = dotn(
+          law.force.map((f, k) => sub(f, before.force[k])),
+          jv,
+        );
+        deriv0.set(sub(deriv0.get(), mul(weight, changes)));
         deriv1.set(add(deriv1.get(), mul(weight, curvature(law, jv, m.form.hasRoom))));
-        addCost(law, before, neg(dotn(before.force, jv)));
-        stateChanged.set(or(or(stateChanged.get(), before.differs(law)), or(before.inCone, law.inCone)));
+        const parts = or(before.differs(law), or(before.inCone, law.inCone));
+        addCost(law, before, () => dotn(before.force, jv), changes, parts);
+        stateChanged.set(or(stateChanged.get(), parts));
       };
       eachRow(rows, (row) => (lines ? lines.ofRow(row, () => addRow(row)) : addRow(row)));
       efc.each((c, slot) => (lines ? lines.ofContact(slot, () => addContact(c, slot)) : addContact(c, slot)));
