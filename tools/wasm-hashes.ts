@@ -14,6 +14,8 @@ const BATCHES = [
   { numEnvs: 1001, threads: 7 },
 ];
 
+const textOf = ({ numEnvs, threads }: (typeof BATCHES)[number]): string => `${numEnvs} worlds, threads: ${threads}`;
+
 const { values } = parseArgs({ options: { check: { type: "boolean" }, long: { type: "boolean" } } });
 const file = new URL("../test/support/wasm-hashes.json", import.meta.url);
 if (values.check) await check(JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, Hashes>>);
@@ -37,5 +39,3 @@ async function check(pinned: Readonly<Record<string, Hashes>>): Promise<void> {
   }
   if (others > 0) process.exitCode = 1;
 }
-
-const textOf = ({ numEnvs, threads }: (typeof BATCHES)[number]): string => `${numEnvs} worlds, threads: ${threads}`;
