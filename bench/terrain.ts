@@ -1,5 +1,6 @@
 // a policy on every patch of a terrain: falls and distance from its commands by kind and by row, in corral or in MuJoCo's
-// own physics in float64, each episode on a patch drawn from all of them, the hardest too.
+// own physics in float64, each episode on a patch drawn from all of them, the hardest too; and falls by the ground on which
+// they happen, since robots walk from their patch onto others.
 // Run: npx tsx bench/terrain.ts POLICY|RUN [EPISODES=1000] [corral|mujoco] [SEED=0]
 import { existsSync } from "node:fs";
 import "../envs/index.ts";
@@ -12,7 +13,7 @@ import { encodePolicyOnnx } from "../src/export/onnx.ts";
 import type { Scene, Task } from "../src/env/index.ts";
 import { AppliedPolicy } from "../src/rl/networks/apply-policy.ts";
 import { mostWorlds, openUnder, policyFrom, type Under } from "../src/runs/under-worlds.ts";
-import { round, sub, div } from "../src/trace/scalar.ts";
+import { add, div, round, sub } from "../src/trace/scalar.ts";
 
 /** By the task that a policy is of; one of level ground sees no heights. */
 const TASKS = {
@@ -21,6 +22,9 @@ const TASKS = {
   G1Rough: { task: g1Rough, columns: G1_GROUND },
   G1Velocity: { task: { ...g1Rough, observe: g1.observe } as Task<object>, columns: G1_GROUND },
 } as const;
+
+/** Of a control step of all of them. */
+const SECONDS = 0.02;
 
 /** What an episode was. */
 interface Episode {
@@ -36,14 +40,24 @@ interface Episode {
 const nameOf = (column: string | { readonly kind: string }): string =>
   typeof column === "string" ? column : column.kind;
 
-/** The task with episodes on any patch, which says which column that is. */
+/** The task with episodes on any patch, which says which column that is, and over which patch the robot is. */
 function everywhere(task: Task<object>): Task<object> {
   const { ground, geom } = task.terrain!;
-  const column = (s: Scene) =>
-    round(sub((ground.columns - 1) / 2, div(s.m.geom_pos.at(3 * idOf(s.model, "geom", geom) + 1), ground.patch)));
-  const info = { ...(task.info as object), column };
+  const place = (s: Scene, k: number) => s.m.geom_pos.at(3 * idOf(s.model, "geom", geom) + k);
+  const column = (s: Scene) => round(sub((ground.columns - 1) / 2, div(place(s, 1), ground.patch)));
+  const over = (count: number, k: number) => (s: Scene) =>
+    round(add((count - 1) / 2, div(sub(s.d.qpos.at(k), place(s, k)), ground.patch)));
+  const info = {
+    ...(task.info as object),
+    column,
+    over_row: over(ground.rows, 0),
+    over_column: over(ground.columns, 1),
+  };
   return { ...task, terrain: { ...task.terrain!, startRows: ground.rows }, info };
 }
+
+/** Control steps on each kind of ground, in the easier half of its rows and in the harder one, and falls there. */
+const walked = new Map<string, { steps: number; falls: number }>();
 
 async function play(source: string, count: number, under: Under, seed: number): Promise<readonly Episode[]> {
   const { policy, id } = await policyFrom(source, {});
@@ -71,6 +85,13 @@ async function play(source: string, count: number, under: Under, seed: number): 
         sum.reward += rewards[w];
         sum.off += told("off", w);
         sum.turn += told("off_turn", w);
+        const [overRow, overColumn] = [told("over_row", w), told("over_column", w)];
+        const { rows } = found.task.terrain!.ground;
+        const isOff = overRow < 0 || overRow >= rows || !found.columns[overColumn];
+        const half = overRow < rows / 2 ? "easier rows" : "harder rows";
+        const where = isOff ? "border" : `${nameOf(found.columns[overColumn])}, ${half}`;
+        const there = walked.get(where) ?? { steps: 0, falls: 0 };
+        walked.set(where, { steps: there.steps + 1, falls: there.falls + terminated[w] });
         if (!terminated[w] && !truncated[w]) continue;
         open.delete(w);
         const [row, column] = [told("row", w), told("column", w)];
@@ -111,3 +132,8 @@ columns.forEach((kind, column) => {
   const some = episodes.filter((e) => e.column === column);
   if (some.length > 0) console.log(line(nameOf(kind), some));
 });
+console.log("\n| falls on | seconds there | falls | in 100 s |\n|---|---:|---:|---:|");
+for (const [where, { steps, falls }] of [...walked].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  const seconds = steps * SECONDS;
+  console.log(`| ${where} | ${seconds.toFixed(0)} | ${falls} | ${((100 * falls) / seconds).toFixed(1)} |`);
+}

@@ -1,5 +1,6 @@
 // a gait of two legs, made from commands of velocity: what servos of bipeds aim at, and policies act about
 import { valueOf, type Scene } from "../src/env/index.ts";
+import { footing, swung, type FootingOptions, type Ground } from "./footing.ts";
 import { acos, atan2, cos, sin } from "../src/trace/math.ts";
 import {
   add,
@@ -10,6 +11,7 @@ import {
   lt,
   min,
   mul,
+  or,
   select,
   sqrt,
   square,
@@ -47,11 +49,15 @@ export interface GaitOptions {
   readonly catches?: number;
   /** Time constant with which it follows the command (s); default 0.25. */
   readonly follows?: number;
+  /** Feet follow the terrain; default: they walk on a plane. */
+  readonly footing?: FootingOptions;
 }
 
 /** Seconds within which a foot that swings aims anew, and how far it is moved at most (m). */
 const AIMS = 0.08;
 const FARTHEST = 0.25;
+/** How far it walks at least where its feet are lifted off their ground. */
+const STROLLS = 0.3;
 
 /** How far ahead of straight down a vector points (rad). */
 const ahead = ([x, z]: Plane): Scalar => atan2(x, mul(z, -1));
@@ -70,7 +76,7 @@ export function pitches({ thigh, shank }: Pick<GaitOptions, "thigh" | "shank">, 
 }
 
 /** Where a foot is in its stride, 1/2 as it touches down to -1/2 as it leaves, and how high its swing is, 0 to 1. */
-function stride(phase: Scalar, duty: number): { readonly along: Scalar; readonly up: Scalar; readonly stands: Bool } {
+function stride(phase: Scalar, duty: number) {
   const u = div(sub(phase, duty), 1 - duty);
   // a cubic that leaves and meets the ground at its speed
   const slope = -(1 - duty) / duty;
@@ -80,6 +86,8 @@ function stride(phase: Scalar, duty: number): { readonly along: Scalar; readonly
     along: select(stands, sub(0.5, div(phase, duty)), swing, "f32"),
     up: select(stands, 0, square(sin(mul(Math.PI, u))), "f32"),
     stands,
+    /** How much of its swing is over, where it swings. */
+    swings: u,
   };
 }
 
@@ -114,14 +122,14 @@ export function gaitOf(options: GaitOptions) {
   };
   const moves = (s: Scene): Bool => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
   /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
-  const kept = (s: Scene): readonly Scalar[] =>
-    s.memory("gait", (t, before) => {
-      if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
-      const goals = [select(moves(t), 1, 0, "f32"), ...valueOf(t, "wanted")];
-      const part = min(div(t.dt, follows), 1);
-      const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
-      return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
-    });
+  function advance(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
+    if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
+    const goals = [select(moves(t), 1, 0, "f32"), ...valueOf(t, "wanted")];
+    const part = min(div(t.dt, follows), 1);
+    const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
+    return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
+  }
+  const kept = (s: Scene): readonly Scalar[] => s.memory("gait", advance);
   /** How far each foot lands from where the command puts it, ahead and to the left: what it had as it touched down. */
   const caught = (s: Scene): readonly Scalar[] =>
     s.memory("catch", (t, before) => {
@@ -138,6 +146,21 @@ export function gaitOf(options: GaitOptions) {
       );
     });
   const feet = (s: Scene) => [0, 0.5].map((offset) => stride(turned(kept(s)[0], offset), duty));
+  /** Where feet that swing land from the base as it is. */
+  const landings = (s: Scene) => {
+    const [phase, walks, forward, sideways] = s.updated("gait", advance);
+    const moved = catches === 0 ? [0, 0, 0, 0] : caught(s);
+    return [0, 0.5].map((offset, i) => {
+      const own = turned(phase, offset);
+      const until = add((period * duty) / 2, mul(period, sub(1, own)));
+      return {
+        ahead: add(centre, add(mul(forward, until), moved[2 * i])),
+        left: add(mul(sideways, until), moved[2 * i + 1]),
+        stands: or(lt(own, duty), lt(walks, STROLLS)),
+      };
+    });
+  };
+  const grounds = options.footing && footing(options.footing, landings);
   return {
     moves,
     /** What a policy must know of it. */
@@ -148,20 +171,33 @@ export function gaitOf(options: GaitOptions) {
     },
     /** Where feet land beside it, which a policy sees too: the left one, then the right one (m); none if nothing is caught. */
     caught: (s: Scene): readonly Scalar[] => (catches === 0 ? [] : caught(s)),
+    /** The ground that it takes feet to be over, which a policy sees too: heights (m) and slopes (rad); none on a plane. */
+    ground: (s: Scene): readonly Scalar[] =>
+      (grounds?.(s) ?? []).flatMap(({ to, pitch, roll }: Ground) => [to, pitch, roll]),
     /** Whether the left and the right foot should stand. */
     stands: (s: Scene): Bool[] => feet(s).map(({ stands }) => stands),
     /** Angles of the left leg and the right one, in the order of their joints. */
     legs: (s: Scene): Scalar[][] => {
+      const under = grounds?.(s);
       const [phase, walks, forward, sideways, turning] = kept(s);
       const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
       const moved = catches === 0 ? [0, 0, 0, 0] : caught(s);
-      return feet(s).map(({ along, up }, i) => {
+      return feet(s).map(({ along, up, stands, swings }, i) => {
         const side = 1 - 2 * i;
         const part = mul(period * duty, along);
         const x = add(add(centre, mul(forward, part)), moved[2 * i]);
-        const z = add(-long, mul(mul(lift, walks), up));
+        const lifted = add(-long, mul(mul(lift, walks), up));
         const roll = div(add((-side * nearer) / 2, sub(add(mul(sideways, part), moved[2 * i + 1]), swayed)), long);
-        return inOrder({ ...legOf(side, [x, z], roll), hip_yaw: mul(turning, part) });
+        if (!under) return inOrder({ ...legOf(side, [x, lifted], roll), hip_yaw: mul(turning, part) });
+        const ground = under[i];
+        const holds = or(stands, lt(walks, STROLLS));
+        const leg = legOf(side, [x, add(lifted, select(holds, ground.to, swung(ground, swings), "f32"))], roll);
+        return inOrder({
+          ...leg,
+          hip_yaw: mul(turning, part),
+          ankle_pitch: sub(leg.ankle_pitch, ground.pitch),
+          ankle_roll: add(leg.ankle_roll, ground.roll),
+        });
       });
     },
     /** How the arm beside each leg swings, -1 to 1. */

@@ -93,6 +93,7 @@ export function walker({ model, base, feet, gait: how, speeds, acts, logStd, upp
       velocities: { value: `qvel[6:${6 + nj}]`, noise: { uniform: [-1, 1] }, scale: 0.05 },
       last_action: "action",
       ...(how.catches === undefined ? {} : { landings: gait.caught }),
+      ...(how.footing === undefined ? {} : { ground: gait.ground }),
     },
     reward: {
       alive: 0.5,

@@ -1,6 +1,6 @@
 // G1Rough: the same humanoid on terrain, whose heights about it it sees; worlds come to harder rows as they walk far
 import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
-import { G1 } from "./shared.ts";
+import { G1_ON_TERRAIN } from "./shared.ts";
 
 /** Kinds of its ground, a column of patches each. */
 export const G1_GROUND = [
@@ -17,7 +17,7 @@ export const G1_GROUND = [
 const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, middle: 1.6, border: 16 });
 
 export const g1Rough = defineTask({
-  ...G1,
+  ...G1_ON_TERRAIN,
   id: "G1Rough",
   terrain: {
     ground,
@@ -28,9 +28,9 @@ export const g1Rough = defineTask({
     promote: "length(qpos[0:2]) > 3",
     demote: "length(qpos[0:2]) < 1",
   },
-  values: { ...G1.values, under: terrainHeights("pelvis", { size: [0, 0], counts: [1, 1] }) },
+  values: { ...G1_ON_TERRAIN.values, under: terrainHeights("pelvis", { size: [0, 0], counts: [1, 1] }) },
   observe: {
-    ...G1.observe,
+    ...G1_ON_TERRAIN.observe,
     heights: {
       value: terrainHeights("pelvis", { size: [1.2, 0.8], counts: [7, 5] }),
       noise: { uniform: [-0.02, 0.02] },
@@ -38,5 +38,5 @@ export const g1Rough = defineTask({
     },
   },
   terminated: { fallen: "under > -0.4 || down.z > -0.7" },
-  info: { ...G1.info, row: terrainRow() },
+  info: { ...G1_ON_TERRAIN.info, row: terrainRow() },
 });

@@ -25,14 +25,30 @@ export const G1_GAIT: GaitOptions = {
 /** Shoulder pitch, roll and yaw, elbow pitch and roll of an arm that swings, on the left (1) or the right (-1). */
 const arm = (swing: Scalar, side: number): Scalar[] => [add(0.2, mul(0.5, swing)), 0.2 * side, 0, 1.2, 0];
 
-export const G1 = walker({
-  model: new URL("./model.xml", import.meta.url),
-  base: "pelvis",
-  feet: ["left_ankle_roll", "right_ankle_roll"],
-  gait: G1_GAIT,
-  speeds: [0.8, 0.3, 0.6],
-  acts: 0.3,
-  logStd: -1.75,
-  upper: (swings) => [0, ...arm(swings[0], 1), ...arm(swings[1], -1)],
-  moved: 1,
+const g1 = (gait: GaitOptions) =>
+  walker({
+    model: new URL("./model.xml", import.meta.url),
+    base: "pelvis",
+    feet: ["left_ankle_roll", "right_ankle_roll"],
+    gait,
+    speeds: [0.8, 0.3, 0.6],
+    acts: 0.3,
+    logStd: -1.75,
+    upper: (swings) => [0, ...arm(swings[0], 1), ...arm(swings[1], -1)],
+    moved: 1,
+  });
+
+export const G1 = g1(G1_GAIT);
+
+/** The same on terrain: its feet follow the ground. */
+export const G1_ON_TERRAIN = g1({
+  ...G1_GAIT,
+  footing: {
+    base: "pelvis",
+    feet: ["left_ankle_roll", "right_ankle_roll"],
+    heel: -0.06,
+    toe: 0.13,
+    half: 0.02,
+    apart: 0.1155,
+  },
 });

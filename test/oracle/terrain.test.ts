@@ -1,6 +1,7 @@
 // tasks on terrain: heights under a body are what mj_ray finds, worlds stand on level middles, and come to harder rows
 import { describe, expect, test } from "vitest";
-import { makeVec, startAround, terrainHeights, terrainRow, type Task } from "../../src/env/index.ts";
+import { bodyId, makeVec, startAround, terrainAt, terrainHeights, terrainRow, type Task } from "../../src/env/index.ts";
+import { add } from "../../src/trace/scalar.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { makeTerrain, patchAt } from "../../src/model/terrain/terrain.ts";
 import { rover } from "../support/rover.ts";
@@ -83,6 +84,36 @@ describe("heights about a body", () => {
     const { terrain: _, ...plain } = onTerrain();
     await expect(makeVec(plain, { numEnvs: 1, device: "cpu" })).rejects.toThrow(/group terrain/);
   });
+});
+
+test("heights at points are those about a body at these points", async () => {
+  const offsets = [-0.4, 0, 0.4];
+  const grid = offsets.flatMap((y) => offsets.map((x) => [x, y] as const));
+  const task = onTerrain({
+    observe: {
+      z: "xpos(body.torso).z",
+      about: terrainHeights("torso", { size: [0.8, 0.8], counts: [3, 3], axes: "world" }),
+      at: (s) => {
+        const [x, y] = s.d.xpos.vec3(bodyId(s.model, "body", "torso"));
+        return terrainAt(
+          s,
+          grid.map(([dx, dy]) => [add(x, dx), add(y, dy)] as const),
+        );
+      },
+    },
+    reset: () => ({ qpos: [0.7, -0.6, 0.25, 1, 0, 0, 0, 0, 0] }),
+  });
+  await using env = await makeVec(task, { numEnvs: 12, device: "wasm", threads: 1 });
+  const { observations } = await env.reset({ seed: 1 });
+  const heights = new Set<number>();
+  for (let w = 0; w < 12; w++) {
+    const [z, ...numbers] = observations.subarray(19 * w, 19 * w + 19);
+    for (let k = 0; k < 9; k++) {
+      expect(Math.abs(numbers[k] + z - numbers[9 + k]), `world ${w}, point ${k}`).toBeLessThan(rayBounds.single.value);
+      heights.add(numbers[9 + k]);
+    }
+  }
+  expect(heights.size).toBeGreaterThan(20);
 });
 
 test("worlds stand on the level middle of their patch", async () => {

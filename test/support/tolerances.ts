@@ -349,3 +349,8 @@ export const gaitPlace: Tolerance = {
   value: 1e-3,
   reason: "lengths of legs are written to a micrometre (m), and the public G1's hips and feet differ by up to 0.2 mm",
 };
+
+export const gaitTilt: Tolerance = {
+  value: 0.05,
+  reason: "a quarter of the slope (rad) that it stands on: servos that hold its weight give way by 0.03 rad at most",
+};

@@ -45,7 +45,7 @@ export {
 } from "./rays.ts";
 export { subtreeVelocity } from "./subtree.ts";
 export { tolerance, type Sigmoid, type ToleranceOptions } from "./tolerance.ts";
-export { terrainHeights, terrainRow, type TerrainHeightsOptions } from "./terrain.ts";
+export { terrainAt, terrainHeights, terrainRow, type TerrainHeightsOptions } from "./terrain.ts";
 export { valueOf, type Source } from "./source.ts";
 export { push, startAround, type PushOptions, type StartOptions } from "./starts.ts";
 export { command, ramp, tracking, type CommandOptions } from "./tracking.ts";

@@ -28,6 +28,29 @@ export interface TerrainHeightsOptions extends Pick<RayGridOptions, "size" | "co
   readonly axes?: "heading" | "world";
 }
 
+/** How high the terrain is at a point of the plane, above `base` (m). */
+function heightOf(s: Scene, what: string): (x: Scalar, y: Scalar, base: Scalar) => Scalar {
+  const { geom } = terrainOf(s, what);
+  const g = idOf(s.model, "geom", geom);
+  const fields = new Elevations(s.model.surfaces!);
+  const field = s.model.geom_dataid[g];
+  const { sx, sy, top } = fields.extents(field);
+  const [columns, rows] = [toF32(fields.ncol(field)), toF32(fields.nrow(field))];
+  const geomAt = s.m.geom_pos.vec3(g);
+  return (x, y, base) => {
+    const cells = (from: Scalar, half: Scalar, lines: Scalar) =>
+      clamp(mul(add(from, half), div(sub(lines, 1), mul(2, half))), 0, sub(lines, 1));
+    const [u, v] = [cells(sub(x, geomAt[0]), sx, columns), cells(sub(y, geomAt[1]), sy, rows)];
+    const [c, r] = [clamp(floor(u), 0, sub(columns, 2)), clamp(floor(v), 0, sub(rows, 2))];
+    const [a, b] = [sub(u, c), sub(v, r)];
+    const z = (dr: number, dc: number) => fields.at(field, add(toI32(r), dr), add(toI32(c), dc));
+    const [z00, z10, z01, z11] = [z(0, 0), z(0, 1), z(1, 0), z(1, 1)];
+    const [along, across] = slopes({ z00, z10, z01, z11 }, ge(a, b));
+    const height = mul(top, add(z00, add(mul(along, a), mul(across, b))));
+    return sub(add(height, geomAt[2]), base);
+  };
+}
+
 /**
  * How high the terrain is at the points of a grid about a body, above the body's frame (m; negative below): what rays down
  * from above meet, at a small part of their cost. Beyond the field it is as high as at its edge.
@@ -35,16 +58,12 @@ export interface TerrainHeightsOptions extends Pick<RayGridOptions, "size" | "co
 export const terrainHeights =
   (from: Body, { axes = "heading", ...grid }: TerrainHeightsOptions) =>
   (s: Scene): readonly Scalar[] => {
-    const { geom } = terrainOf(s, "terrainHeights");
+    terrainOf(s, "terrainHeights");
     const pattern = rayGrid(grid);
     const id = body(s, from);
-    const g = idOf(s.model, "geom", geom);
-    const fields = new Elevations(s.model.surfaces!);
-    const field = s.model.geom_dataid[g];
-    const { sx, sy, top } = fields.extents(field);
-    const [columns, rows] = [toF32(fields.ncol(field)), toF32(fields.nrow(field))];
+    const height = heightOf(s, "terrainHeights");
     const frame = axes === "heading" ? headingOf(s.d.xmat.mat3(id)) : WORLD_AXES;
-    const [at, geomAt] = [s.d.xpos.vec3(id), s.m.geom_pos.vec3(g)];
+    const at = s.d.xpos.vec3(id);
     const offset = [0, 1].map((k) =>
       table(
         `height_offset${k}`,
@@ -54,16 +73,17 @@ export const terrainHeights =
     const heights = array("terrain_heights", pattern.length);
     loop(pattern.length, (i) => {
       const p = add3(at, mulMatVec(frame, [offset[0](i), offset[1](i), 0]));
-      const cells = (x: Scalar, half: Scalar, lines: Scalar) =>
-        clamp(mul(add(x, half), div(sub(lines, 1), mul(2, half))), 0, sub(lines, 1));
-      const [u, v] = [cells(sub(p[0], geomAt[0]), sx, columns), cells(sub(p[1], geomAt[1]), sy, rows)];
-      const [c, r] = [clamp(floor(u), 0, sub(columns, 2)), clamp(floor(v), 0, sub(rows, 2))];
-      const [a, b] = [sub(u, c), sub(v, r)];
-      const z = (dr: number, dc: number) => fields.at(field, add(toI32(r), dr), add(toI32(c), dc));
-      const [z00, z10, z01, z11] = [z(0, 0), z(0, 1), z(1, 0), z(1, 1)];
-      const [along, across] = slopes({ z00, z10, z01, z11 }, ge(a, b));
-      const height = mul(top, add(z00, add(mul(along, a), mul(across, b))));
-      heights.set(i, sub(add(height, geomAt[2]), at[2]));
+      heights.set(i, height(p[0], p[1], at[2]));
     });
     return pattern.map((_, i) => heights.get(i));
   };
+
+/** How high the terrain is at points of the plane (m, global). Beyond the field it is as high as at its edge. */
+export function terrainAt(s: Scene, points: readonly (readonly [x: Scalar, y: Scalar])[]): readonly Scalar[] {
+  const height = heightOf(s, "terrainAt");
+  const places = array("terrain_points", 2 * points.length);
+  const heights = array("terrain_at", points.length);
+  points.forEach((point, i) => point.forEach((x, k) => places.set(2 * i + k, x)));
+  loop(points.length, (i) => heights.set(i, height(places.get(mul(2, i)), places.get(add(mul(2, i), 1)), 0)));
+  return points.map((_, i) => heights.get(i));
+}

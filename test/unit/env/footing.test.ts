@@ -1,0 +1,55 @@
+// feet that follow the ground: without a policy the G1 stands upright on a slope on which a gait for planes topples
+import { expect, test } from "vitest";
+import { g1Rough } from "../../../envs/g1/rough.ts";
+import { G1 } from "../../../envs/g1/shared.ts";
+import { makeTerrain, makeVec, type StartScene, type Task } from "../../../src/env/index.ts";
+import { gaitTilt } from "../../support/tolerances.ts";
+
+const ANGLE = 0.2;
+const MIDDLE = 0.8;
+const PLACE = 2.4;
+const STEPS = 150;
+const ground = makeTerrain({
+  rows: 1,
+  columns: [{ kind: "slope-up", angle: ANGLE }],
+  cell: 0.2,
+  middle: 2 * MIDDLE,
+  border: 4,
+});
+
+/** The tilt of each world (rad) in the end; worlds face uphill, across and downhill. 1 where one has fallen. */
+async function tilts(control: Task["control"]): Promise<number[]> {
+  const { reset, terrain, ...task } = g1Rough;
+  await using env = await makeVec(
+    {
+      ...task,
+      id: "OnSlope",
+      control,
+      events: {},
+      randomise: {},
+      params: { forward: 0, sideways: 0, turn: 0 },
+      terrain: { ground, geom: terrain!.geom, priority: terrain!.priority, solref: terrain!.solref },
+      info: { tilt: "length(down.xy)" },
+      reset: (s: StartScene) => {
+        const { qpos } = reset!(s);
+        const z = 0.7 + Math.tan(ANGLE) * (PLACE - MIDDLE);
+        return { qpos: [PLACE, 0, z, ...qpos!.slice(3)] };
+      },
+    },
+    { numEnvs: 6, device: "wasm", threads: 1, recorder: false },
+  );
+  await env.reset({ seed: 1 });
+  const found = Array.from({ length: 6 }, () => 0);
+  for (let t = 0; t < STEPS; t++) {
+    const { terminated, infos } = await env.step(new Float32Array(6 * 13));
+    for (let w = 0; w < 6; w++) if (found[w] < 1) found[w] = terminated[w] ? 1 : infos.get("tilt")!.values[w];
+  }
+  return found;
+}
+
+test("a G1 whose feet follow the ground stands on a slope, whatever way it faces", async () => {
+  const follows = await tilts(g1Rough.control);
+  const plane = await tilts(G1.control);
+  for (const tilt of follows) expect(tilt).toBeLessThan(gaitTilt.value);
+  expect(plane).toEqual(plane.map(() => 1));
+});
