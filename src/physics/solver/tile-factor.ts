@@ -7,10 +7,12 @@ import {
   bor,
   div,
   dotn,
+  gt,
   max,
   mul,
   ne,
   or,
+  select,
   sqrt,
   sub,
   toU32,
@@ -19,8 +21,10 @@ import {
 } from "../../trace/scalar.ts";
 import { TILE, type TileList } from "./dof-tiles.ts";
 
-/** The part of a diagonal entry that its sums leave uncertain. */
-const ROUNDING = { exact: 1e-15, float32: 1e-7 };
+/** The part of a diagonal entry that its sums leave uncertain: float32 rounds a sum of 64 terms by 5e-7 of it. */
+const ROUNDING = { exact: 1e-15, float32: 1e-6 };
+/** What a pivot is that is nothing but rounding, as a part of the diagonal entry: large enough that rounding divided by its root stays below ROUNDING. */
+const UNCERTAIN = 1e-4;
 const TINY = 1e-30;
 const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
 const PART = Array.from({ length: TILE }, (_, k) => k);
@@ -179,8 +183,9 @@ export function addProducts(
 export const transposed = (rows: Columns): Columns => rows[0].map((_, c) => rows.map((row) => row[c]));
 
 /**
- * The Cholesky factor of a tile, with 1 / pivot in place of pivots. A pivot that is nothing but rounding of what it is left of
- * is as large as that rounding: its dof then moves too little, and the next iteration goes on.
+ * The Cholesky factor of a tile, with 1 / pivot in place of pivots. A pivot that is nothing but rounding of what it is left of is made
+ * larger: its dof then moves too little, and the next iteration goes on. As small as that rounding, its column would be rounding as
+ * large as the entries themselves, and from pivot to pivot the factor grew to infinity.
  */
 function cholesky(A: readonly Scalar[], whole: readonly Scalar[]): Scalar[] {
   const L = [...A];
@@ -190,7 +195,8 @@ function cholesky(A: readonly Scalar[], whole: readonly Scalar[]): Scalar[] {
       let rest = L[TILE * i + j];
       for (let k = 0; k < j; k++) rest = sub(rest, mul(L[TILE * i + k], L[TILE * j + k]));
       const least = () => max(mul(part, whole[j]), TINY);
-      L[TILE * i + j] = i === j ? div(1, sqrt(max(rest, least()))) : mul(rest, L[TILE * j + j]);
+      const kept = () => select(gt(rest, least()), rest, max(mul(UNCERTAIN, whole[j]), TINY));
+      L[TILE * i + j] = i === j ? div(1, sqrt(kept())) : mul(rest, L[TILE * j + j]);
     }
   }
   return L;
