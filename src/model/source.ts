@@ -1,10 +1,11 @@
 // where a model comes from: its XML and every file that it names, so that MuJoCo can compile it again anywhere
 import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
-import { isAbsolute } from "../core/path.ts";
+import { isAbsolute, posix } from "../core/path.ts";
 import { assertCopies } from "./replicas.ts";
 import { assertNesting } from "./nesting.ts";
 import { memoryTree, withTree, type FileTree } from "./files.ts";
+import { markupRemedy } from "./refused-markup.ts";
 import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { caseRemedy, compileRemedy, formatRemedy, isLfsPointer, LFS_REMEDY, pointersOf } from "./remedies.ts";
@@ -25,9 +26,14 @@ export interface ModelSource {
 /** What messages call a model that was given as text. */
 export const XML_TEXT = "the XML text";
 
-/** Replaces MuJoCo's place for our files by what the user wrote; those of this machine are told from the model's folder on. */
-const withoutRoot = (text: string, root: string, folder = "") =>
-  text.replaceAll(`${root}/${folder}`, "").replaceAll(`${root}/`, folder === "" ? "" : "/");
+/** Replaces MuJoCo's place for our files by what the user wrote; those of this machine are told from the model's folder on, and up. */
+function withoutRoot(text: string, root: string, folder = ""): string {
+  const [head, ...rest] = text.replaceAll(`${root}/${folder}`, "").split(`${root}/`);
+  if (folder === "") return [head, ...rest].join("");
+  // up to the quote, or to what else ends it
+  const up = (part: string) => part.replace(/^[^'"\n]*/, (path) => posix.relative(`/${folder}`, `/${path}`));
+  return [head, ...rest.map(up)].join("");
+}
 
 /** The file that MuJoCo did not find. */
 const missingIn = (text: string): string | undefined => /Error opening file '([^']*)'/.exec(text)?.[1];
@@ -77,7 +83,9 @@ function compileError({ error, text: said, pointers }: Failure, given: Compilati
       { cause: error },
     );
   }
-  const remedy = compileRemedy(text, xml);
+  const nameOf = (path: string) =>
+    path === file ? name : path.startsWith(folder) ? path.slice(folder.length) : `/${path}`;
+  const remedy = compileRemedy(text, xml) || markupRemedy(text, given, nameOf);
   return new CorralError("model-compile", `MuJoCo cannot compile ${name}: ${text}${remedy}`, details, { cause: error });
 }
 

@@ -51,3 +51,12 @@ describe("the folder of a source", () => {
     expect(folderOf(texts, "a/b/m.xml")).toBe("a/b/");
   });
 });
+
+test("a missing file beside the model's folder is told by its way there, not as an absolute path", async () => {
+  mkdirSync(join(root, "lone"));
+  const file = join(root, "lone/robot.xml");
+  writeFileSync(file, `<mujoco><include file="../parts/hand.xml"/></mujoco>`);
+  const error = (await loadModel(file).catch((e: unknown) => e)) as Error;
+  expect(error.message).toContain('names the file "../parts/hand.xml"');
+  expect(error.message).toContain("Put it there");
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { loadModel } from "../../../src/model/model.ts";
+
+const message = (xml: string, assets: Record<string, string> = {}): Promise<string> =>
+  loadModel(xml, { assets }).then(
+    () => "",
+    (error: unknown) => (error as Error).message,
+  );
+
+test.each([
+  [
+    `<option apirate="50"/>`,
+    `apirate="50" in line 2 of`,
+    "MuJoCo 3.3.7 and newer do not have it. It did nothing: delete it.",
+  ],
+  [`<option timestep="0.01"\n collision="all"/>`, `collision="all" in line 3 of`, "MuJoCo 3.0.0 and newer"],
+  [`<compiler convexhull="false"/>`, `convexhull="false"`, "MuJoCo 3.2.5"],
+  [`<option><flag passive="disable"/></option>`, `passive="disable"`, "Write spring and damper in its place."],
+])("%s of an older release: where it is, and what became of it", async (markup, where, what) => {
+  const said = await message(`<mujoco>\n${markup}</mujoco>`);
+  expect(said).toContain(`That is ${where}`);
+  expect(said).toContain(what);
+});
+
+test("what is refused in an included file is named with file and line, comments aside", async () => {
+  const part = `<mujocoinclude>\n<!-- <site size="1, 2"/>\n--><body><site size="0.1 0.1"/>\n<site size="0.005, 0.005"/></body></mujocoinclude>`;
+  const said = await message(`<mujoco><worldbody><include file="a/part.xml"/></worldbody></mujoco>`, {
+    "a/part.xml": part,
+  });
+  expect(said).toContain(
+    `That is size="0.005, 0.005" in line 4 of a/part.xml. MuJoCo reads numbers with spaces between them there.`,
+  );
+});
+
+test.each([
+  [`<asset><texture name="a" type="2d" builtin="flat" width="37.5" height="8"/></asset>`, `width="37.5"`],
+  [`<worldbody><geom size="1" conaffinity="0xff"/></worldbody>`, `conaffinity="0xff"`],
+])("%s: whole numbers are asked for", async (markup, where) => {
+  const said = await message(`<mujoco>${markup}</mujoco>`);
+  expect(said).toContain(`That is ${where} in line 1 of`);
+  expect(said).toContain("MuJoCo reads whole numbers there.");
+});
+
+test("of attributes that never were nothing more is said than where they are", async () => {
+  expect(await message(`<mujoco><option speed="1"/></mujoco>`)).toMatch(
+    /That is speed="1" in line 1 of the XML text\.$/,
+  );
+});
