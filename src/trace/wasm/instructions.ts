@@ -64,10 +64,20 @@ function byLanes({ code, push }: Operands, lane: (x: () => void, y: () => void) 
   code.get(out).release(x, y, out);
 }
 
+/** 1 << n, as the float that has n for its exponent: its opposite, since 2^31 has no signed integer. */
+function powerOfTwo({ code, push, splat }: Operands): void {
+  push(1);
+  splat(31, "i32");
+  code.simd("v128.and").int(23).simd("i32x4.shl");
+  splat(-0x40800000, "i32");
+  code.simd("i32x4.add").simd("i32x4.trunc_sat_f32x4_s").simd("i32x4.neg");
+}
+
 const shift =
   (vector: SimdName, scalar: Op32Name) =>
   (o: Operands): void => {
     if (!o.isUniform(1)) {
+      if (scalar === "i32.shl" && o.node.args[0] === 1) return powerOfTwo(o);
       return byLanes(o, (x, y) => {
         x();
         y();
@@ -182,7 +192,10 @@ function lowestBit({ code, push, splat }: Operands): void {
   const x = code.local("vector");
   push(0);
   code.tee(x).get(x).simd("i32x4.neg").simd("v128.and").tee(x);
-  code.simd("f32x4.convert_i32x4_u").int(23).simd("i32x4.shr_u");
+  // the highest bit is a negative number of the same exponent
+  code.simd("f32x4.convert_i32x4_s").int(23).simd("i32x4.shr_u");
+  splat(255, "i32");
+  code.simd("v128.and");
   splat(127, "i32");
   code.simd("i32x4.sub");
   splat(-1, "i32");

@@ -41,8 +41,9 @@ export const SEEN = 1e-7;
 /** Faces this near to the nearest one, in distance and by cosine, are one face of the shapes. */
 const LEVEL = 1e-6;
 const ALIGNED = 0.999;
-/** No face is that far. */
+/** No face is that far; one that is gone is farther. */
 const FAR = 1e30;
+const GONE = 2e30;
 
 const triple = (name: string, length: number): LocalArray[] => [0, 1, 2].map((k) => array(`${name}${k}`, length));
 const read = (from: readonly LocalArray[], i: Int): Vec3 => from.map((x) => x.get(i)) as unknown as Vec3;
@@ -81,10 +82,14 @@ export function polytope(polygon = 0): Polytope {
   const normals = triple("epa_n", MOST_FACES);
   const distances = array("epa_d", MOST_FACES);
   const corners = array("epa_corners", MOST_FACES, "u32");
-  const edges = array("epa_edges", MOST_VERTICES, "u32");
+  // by vertex those that edges of faces which went lead to, and those that they come from
+  const [edges, back] = ["edges", "back"].map((name) => array(`epa_${name}`, MOST_VERTICES, "u32"));
   const nearest = variable("epa_nearest", 0, "i32");
   const least = variable("epa_least", 0);
-  const known = variable("epa_known", 0, "i32");
+  const born = variable("epa_born", 0, "i32");
+  // places of faces that are gone
+  const free = array("epa_free", MOST_FACES, "i32");
+  const freed = variable("epa_freed", 0, "i32");
   const repeats = variable("epa_repeats", 0, "i32");
   const broken = variable("epa_broken", 0, "i32");
 
@@ -119,6 +124,7 @@ export function polytope(polygon = 0): Polytope {
       put(1, scale3(unit, -1), sub(0, distance), pack(0, 2, 1));
       vertices.set(3);
       faces.set(2);
+      freed.set(0);
       broken.set(0);
       const first = lt(distance, 0);
       nearest.set(select(first, 0, 1, "i32"));
@@ -142,66 +148,67 @@ export function polytope(polygon = 0): Polytope {
       write(a, made, v.a);
       ids.forEach((x, side) => x.set(made, v.ids[side]));
       vertices.set(add(made, 1));
-      loop(made, (i) => edges.set(i, 0));
 
       // what sees the vertex goes, whatever rounding says of the face it came from
       distances.set(nearest.get(), -FAR);
       least.set(FAR);
-      const at = variable("epa_at", 0, "i32");
       loop(
         faces.get(),
-        () => {
-          const i = at.get();
+        (i) => {
           const distance = distances.get(i);
           const height = sub(dot3(read(normals, i), v.w), distance);
-          when(
-            gt(height, seen),
-            () => {
-              const packed = corners.get(i);
-              const ends = [0, 1, 2].map((k) => corner(packed, k));
-              ends.forEach((from, k) => edges.set(from, bor(edges.get(from), shl(1, toU32(ends[(k + 1) % 3])))));
-              const last = sub(faces.get(), 1);
-              put(i, read(normals, last), distances.get(last), corners.get(last));
-              faces.set(last);
-            },
-            () => {
-              offer(i, distance);
-              at.set(add(i, 1));
-            },
-          );
+          const isSeen = gt(height, seen);
+          when(isSeen, () => {
+            const packed = corners.get(i);
+            const ends = [0, 1, 2].map((k) => corner(packed, k));
+            const bits = ends.map((x) => shl(1, toU32(x)));
+            ends.forEach((from, k) => {
+              edges.set(from, bor(edges.get(from), bits[(k + 1) % 3]));
+              back.set(from, bor(back.get(from), bits[(k + 2) % 3]));
+            });
+            distances.set(i, GONE);
+            free.set(freed.get(), i);
+            freed.set(add(freed.get(), 1));
+          });
+          offer(i, select(isSeen, GONE, distance));
         },
         { label: "seen" },
       );
 
       // edges between what went and what stays
-      known.set(faces.get());
+      born.set(0);
       loop(
         made,
         (from) => {
-          const bits = variable("epa_bits", edges.get(from), "u32");
+          const inner = band(edges.get(from), back.get(from));
+          const bits = variable("epa_bits", sub(edges.get(from), inner), "u32");
+          for (const x of [edges, back]) x.set(from, 0);
           const start = read(w, from);
           loop(MOST_VERTICES, () => {
             const rest = bits.get();
             breakIf(eq(rest, 0));
             bits.set(band(rest, sub(rest, 1)));
             const to = firstTrailingBit(rest);
-            const back = band(shr(edges.get(to), toU32(from)), 1);
-            when(and(eq(back, 0), lt(faces.get(), MOST_FACES)), () => {
+            const last = freed.get();
+            const isFree = gt(last, 0);
+            when(or(isFree, lt(faces.get(), MOST_FACES)), () => {
               const n = cross(sub3(read(w, to), start), sub3(v.w, start));
               const length = sqrt(dot3(n, n));
               const unit = scale3(n, div(1, max(length, 1e-30)));
               // a triangle without area is kept for its edges
               const distance = select(gt(length, 1e-12), dot3(unit, start), FAR);
-              const face = faces.get();
+              const face = select(isFree, free.get(max(sub(last, 1), 0)), faces.get(), "i32");
               put(face, unit, distance, pack(from, to, made));
               offer(face, distance);
-              faces.set(add(face, 1));
+              faces.set(add(faces.get(), select(isFree, 0, 1, "i32")));
+              freed.set(sub(last, select(isFree, 1, 0, "i32")));
+              born.set(add(born.get(), 1));
             });
           });
         },
         { label: "horizon" },
       );
-      const lost = or(lt(sub(faces.get(), known.get()), 3), not(lt(faces.get(), MOST_FACES)));
+      const lost = or(lt(born.get(), 3), not(lt(sub(faces.get(), freed.get()), MOST_FACES)));
       broken.set(select(or(lost, not(lt(least.get(), FAR))), 1, 0, "i32"));
     },
     triangle() {
