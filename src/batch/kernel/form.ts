@@ -7,6 +7,8 @@ import type { Model } from "../../model/model.ts";
 import { MAX_POOL } from "../../physics/collision/collision.ts";
 import { pairDofs } from "../../physics/constraint/body-dofs.ts";
 import { rowDofs } from "../../physics/constraint/make_constraint.ts";
+import { solvesByBodies } from "../../physics/smooth/inertia.ts";
+import { hasLightChain, isWrittenOut } from "../../physics/smooth/light-chains.ts";
 import { coupledSparsity } from "../../physics/smooth/sparsity.ts";
 import { costOf, type Cost } from "../../trace/cost.ts";
 import { layoutsOf, planArenas } from "../batch.ts";
@@ -41,6 +43,8 @@ const known = new WeakMap<Model, Partial<Record<Target, boolean>>>();
  * the kind of device alone, so that a plan, a bundle and a resumed run mean the same kernels on every machine of the kind.
  */
 export function unrollByDefault(model: Model, target: Target = "software"): boolean {
+  // loops go over articulated bodies, which need no factor of M
+  if (hasLightChain(model) && !isWrittenOut(model) && solvesByBodies(model)) return false;
   if (target === "gpu") return model.nv <= MAX_DOFS_ON_GPU && unsupportedFeatures(model).length === 0;
   const before = known.get(model) ?? {};
   known.set(model, before);

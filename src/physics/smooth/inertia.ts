@@ -24,6 +24,7 @@ import {
 } from "../integrator/metric.ts";
 import { bodiesOf } from "../integrator/standalone.ts";
 import { JointSpace } from "../solver/joint-space.ts";
+import { hasLightChain, isWrittenOut } from "./light-chains.ts";
 import { copyField, coupledSparsity, SymMatrix, treeSparsity, type Sparsity } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
 import { solvesDual } from "../solver/solution.ts";
@@ -213,9 +214,12 @@ const diagonalSparsity = (n: number): Sparsity => ({
   has: (i, j) => i === j,
 });
 
-/** Articulated bodies where code loops over them and the model allows, else M and its factors. */
-export const inertiaOf = (m: ModelView, d: WorldData, stage: MatrixStage): Inertia =>
-  m.form.loops && solvesByBodies(m.model, m) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+/** Articulated bodies where code loops over them, or float32 cannot factor M, and the model allows; else M and its factors. */
+export function inertiaOf(m: ModelView, d: WorldData, stage: MatrixStage): Inertia {
+  const { model, form } = m;
+  const byBodies = form.loops || (isWrittenOut(model) && hasLightChain(model));
+  return byBodies && solvesByBodies(model, m) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+}
 
 type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
 
