@@ -21,8 +21,8 @@ import {
 } from "../../trace/scalar.ts";
 import { TILE, type TileList } from "./dof-tiles.ts";
 
-/** The part of a diagonal entry that its sums leave uncertain: float32 rounds a sum of 64 terms by 5e-7 of it. */
-const ROUNDING = { exact: 1e-15, float32: 1e-6 };
+/** The part of a diagonal entry that its sums leave uncertain: float32 rounds a sum of 64 terms by 5e-7 of it, and pivots before it add theirs. */
+const ROUNDING = { exact: 1e-15, float32: 3e-6 };
 /** What a pivot is that is nothing but rounding, as a part of the diagonal entry: large enough that rounding divided by its root stays below ROUNDING. */
 const UNCERTAIN = 1e-4;
 const TINY = 1e-30;
