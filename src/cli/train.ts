@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
-import { countOf, formatBytes, formatCount } from "../core/units.ts";
+import { countOf, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { computeWithoutThreads } from "../gpu/driver-threads.ts";
 import { isShort } from "../runs/defaults.ts";
@@ -11,8 +11,6 @@ import { assertNewFolder, makeRunFolder, notWritten, RunFolder } from "../runs/f
 import { assertRun, CONFIG_FILE } from "../runs/run-config.ts";
 import { ALGORITHMS, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
 import { lockRun, type RunLock } from "../runs/lock.ts";
-import { Overlapped } from "../runs/overlapped.ts";
-import { Ppo, type PpoConfig, type SacConfig } from "../rl/index.ts";
 import { TrainingRun } from "../runs/train.ts";
 import type { TrainListener, TrainProgress, TrainResult } from "../runs/progress.ts";
 import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageError } from "./io.ts";
@@ -22,6 +20,7 @@ import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
 import { assertTeacher, idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
 import { flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { openingOf } from "./train-opening.ts";
 import { openPage, shownOf, VIEW_FLAGS, type Shows } from "./train-page.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
 
@@ -129,9 +128,6 @@ const startOf = (from = "the config"): string => (existsSync(join(from, CONFIG_F
 const nameOf = ({ algo = "ppo", seed = 0 }: Readonly<Record<string, unknown>>, id: string): string =>
   `${id.replace(/[^\w.-]/g, "_")}-${show(algo)}-seed${show(seed)}`;
 
-/** Worlds that leave most of any GPU idle. */
-const FEW_FOR_A_GPU = 1024;
-
 /** One run from beginning to end. */
 async function trainOne(
   { id, config, folder, resumes }: RunRequest,
@@ -180,22 +176,9 @@ async function trainOne(
   const live = new LiveLine(say, json);
   const note = (line: string): void => live.note(line);
   const folderOptions = { onFailure: note, ...(own === undefined ? {} : { task: own }) };
-  const { numEnvs, steps, from } = made.settings;
+  const { from } = made.settings;
   if (from !== undefined && !resumes) say(`starts from ${from}`);
-  say(
-    `${id} on ${made.env.deviceName}: ${formatCount(numEnvs)} worlds, ${formatCount(steps)} env steps of ${made.algorithm.algo.toUpperCase()}`,
-  );
-  say(`memory ${formatBytes(made.bytes)}, all of it reserved; ${folder}`);
-  const { algorithm } = made;
-  const { rolloutSteps = 1, collectSteps = rolloutSteps } = algorithm.config as Partial<PpoConfig & SacConfig>;
-  if (numEnvs * collectSteps > steps)
-    say(`an update takes ${formatCount(numEnvs * collectSteps)} env steps, more than --steps; --envs N takes fewer`);
-  if (made.env.adapter?.kind === "gpu" && algorithm instanceof Ppo && numEnvs < FEW_FOR_A_GPU && from === undefined)
-    say(`a GPU steps thousands of worlds in the time of ${formatCount(numEnvs)}: --wide true has defaults for that`);
-  if (algorithm instanceof Overlapped)
-    say(
-      `collects in ${countOf(made.settings.collectThreads!, "thread")} of the CPU, ${formatBytes(algorithm.collector.bytes)} on the host, one update behind`,
-    );
+  for (const line of openingOf(made, folder)) say(line);
   const log = await openFolder(made, folder, resumes, say, folderOptions);
   await using page = shows && (await openPage(made, shows, modules, note));
   for (const message of fewer) log.event({ event: "fewer-worlds", iteration: 0, envSteps: 0, message });

@@ -30,6 +30,7 @@ import type { Weights } from "./trees.ts";
 import { DofHessian, factorsOverDofs } from "./dof-hessian.ts";
 import { FreeBodies, freeBodies } from "./free-bodies.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
+import { dotRows, sumForces, visitResidual } from "./body-sums.ts";
 import { solveAroundTrees, type CoupledRow } from "./around-trees.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
@@ -382,34 +383,12 @@ export class BodySpace implements SolverSpace {
     this.#residual((i, force) => this.#d.qfrc_constraint.set(i, force));
   }
 
-  /** Ma - qfrc_smooth of each dof. */
   #residual(visit: (i: Int, force: Scalar) => void): void {
-    const [m, d, gauss] = [this.#m, this.#d, this.#gauss];
-    // a field of its own: all of this is dead code where nothing reads qfrc_constraint
-    const wrench = this.#bodies("momentum");
-    copyField(gauss.bodies, wrench);
-    alongDofs(m, d, wrench, (i, force) => visit(i, add(gauss.dofs.at(i), force)), this.#frames);
+    visitResidual(this.#m, this.#d, this.#frames, this.#gauss, visit);
   }
 
   sumForces(visit: Parameters<SolverSpace["sumForces"]>[0]): void {
-    const [m, d] = [this.#m, this.#d];
-    const total = this.#forces;
-    const wrench = this.#bodies("constraint");
-    each(m.nv, (i) => total.set(i, 0));
-    each(m.nbody, (b) => wrench.setRow(b, ZERO6));
-    visit(
-      (row, force) => {
-        for (const { dof, value } of row.jac) total.set(dof, add(total.at(dof), mul(value, force)));
-      },
-      (slot, force) => push(wrench, this.contact(slot), force, 1),
-    );
-    alongDofs(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)), this.#frames);
+    const to = { total: this.#forces, contact: (slot: Int) => this.contact(slot) };
+    sumForces(this.#m, this.#d, this.#frames, to, visit);
   }
-}
-
-/** The sum over bodies of the inner products of spatial vectors. */
-function dotRows(a: Field, b: Field): Scalar {
-  const total = variable("dot", 0);
-  each(a.rows, (i) => total.set(add(total.get(), dot6(a.spatial(i), b.spatial(i)))), { start: 1 });
-  return total.get();
 }

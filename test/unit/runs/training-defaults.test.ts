@@ -44,11 +44,20 @@ test("a task without any has those that suit most", () => {
 });
 
 test("wide: thousands of worlds and large batches, beside all else that is the task's", () => {
-  task("Wide", { numEnvs: 12, steps: 3000, config: { gamma: 0.9, rolloutSteps: 99 }, evalEvery: 5 });
-  expect(settle("Wide", { wide: true })).toMatchObject({ numEnvs: 4096, steps: 60_000, evalEnvs: 32, evalEvery: 5 });
-  expect(settle("Wide", { wide: true, numEnvs: 8192, steps: 7 })).toMatchObject({ numEnvs: 8192, steps: 7 });
-  expect(runDefaults("Wide", "ppo", true).config).toMatchObject({ gamma: 0.9, rolloutSteps: 8, minibatches: 32 });
-  expect(() => settle("Wide", { algo: "sac", wide: true })).toThrow(
+  task("WideDefaults", { numEnvs: 12, steps: 3000, config: { gamma: 0.9, rolloutSteps: 99 }, evalEvery: 5 });
+  expect(settle("WideDefaults", { wide: true })).toMatchObject({
+    numEnvs: 4096,
+    steps: 60_000,
+    evalEnvs: 32,
+    evalEvery: 5,
+  });
+  expect(settle("WideDefaults", { wide: true, numEnvs: 8192, steps: 7 })).toMatchObject({ numEnvs: 8192, steps: 7 });
+  expect(runDefaults("WideDefaults", "ppo", true).config).toMatchObject({
+    gamma: 0.9,
+    rolloutSteps: 8,
+    minibatches: 32,
+  });
+  expect(() => settle("WideDefaults", { algo: "sac", wide: true })).toThrow(
     "[bad-option] wide is true; it has defaults of PPO",
   );
 });
