@@ -23,23 +23,61 @@ function lump(count: number, half: readonly number[]): string {
   return points.join("  ");
 }
 
+/** Points of a disc whose sides are flat to ten nanometres: neighbouring triangles are level to less than float32's last place. */
+function disc(count: number, radius: number, half: number): string {
+  const points = [-half, half].flatMap((z) =>
+    Array.from({ length: count }, (_, i) => {
+      const [out, angle] = [(i + 0.5) / count, i * Math.PI * (3 - Math.sqrt(5))];
+      const [x, y] = [Math.cos(angle), Math.sin(angle)].map((c) => c * radius * Math.sqrt(out));
+      return [x, y, z - Math.sign(z) * 1e-8 * out].map((c) => c.toFixed(9)).join(" ");
+    }),
+  );
+  return points.join("  ");
+}
+
+const box = (half: readonly number[]): string =>
+  Array.from({ length: 8 }, (_, i) => half.map((h, k) => (i & (1 << k) ? h : -h)).join(" ")).join("  ");
+
+const unit = (v: readonly number[]): number[] => v.map((x) => x / Math.hypot(...v));
+const numbers = (n: number, most: number): number[] => Array.from({ length: n }, () => r.between(-most, most));
+
+function anywhere(): number[] {
+  const [quat, along] = [numbers(4, 1), numbers(3, 1)];
+  return [...unit(along).map((x) => x * r.between(0.03, 0.08)), ...unit(quat)];
+}
+
+function onDisc(): number[] {
+  const turn = r.between(0, Math.PI);
+  const quat = unit([Math.cos(turn), ...numbers(2, 0.08), Math.sin(turn)]);
+  return [...numbers(2, 0.03), r.between(0.036, 0.04), ...quat];
+}
+
+const fine = lump(300, [0.04, 0.04, 0.05]);
+const coarse = `<mesh name="other" vertex="${lump(100, [0.05, 0.06, 0.04])}"/>`;
+const other = `<geom type="mesh" mesh="other"/>`;
 const SCENES = {
-  "two of 100 and 300 vertices": `<geom type="mesh" mesh="coarse"/>`,
-  "one of 300 vertices and a box": `<geom type="box" size=".05 .04 .06"/>`,
+  "two of 100 and 300 vertices": { asset: coarse, geom: other, mesh: fine, pose: anywhere },
+  "one of 300 vertices and a box": {
+    asset: "",
+    geom: `<geom type="box" size=".05 .04 .06"/>`,
+    mesh: fine,
+    pose: anywhere,
+  },
+  "a disc of many triangles in one plane": {
+    asset: `<mesh name="other" vertex="${disc(80, 0.06, 0.01)}"/>`,
+    geom: other,
+    mesh: box([0.02, 0.025, 0.03]),
+    pose: onDisc,
+  },
 };
 
-describe.each(Object.entries(SCENES))("%s", (_, geom) => {
-  const xml = `<mujoco><asset><mesh name="coarse" vertex="${lump(100, [0.05, 0.06, 0.04])}"/>
-    <mesh name="fine" vertex="${lump(300, [0.04, 0.04, 0.05])}"/></asset>
-    <worldbody>${geom}<body><freejoint/><geom type="mesh" mesh="fine" mass="1"/></body></worldbody></mujoco>`;
+describe.each(Object.entries(SCENES))("%s", (_, { asset, geom, mesh, pose }) => {
+  const xml = `<mujoco><asset>${asset}<mesh name="one" vertex="${mesh}"/></asset>
+    <worldbody>${geom}<body><freejoint/><geom type="mesh" mesh="one" mass="1"/></body></worldbody></mujoco>`;
 
   test("makes the contacts that MuJoCo makes", async () => {
     const model = await loadModel(xml);
-    const qpos = Array.from({ length: POSES }, () => {
-      const [quat, along] = [4, 3].map((n) => Array.from({ length: n }, () => r.between(-1, 1)));
-      const unit = (v: readonly number[]) => v.map((x) => x / Math.hypot(...v));
-      return [...unit(along).map((x) => x * r.between(0.03, 0.08)), ...unit(quat)];
-    });
+    const qpos = Array.from({ length: POSES }, pose);
     const outputs = ["ncon", "contact_dist", "contact_pos", "contact_frame"] as const;
     await using simulation = await createSimulation(model, { numEnvs: POSES, device: "wasm", outputs });
     await simulation.setState({ qpos: Float64Array.from(qpos.flat()) });

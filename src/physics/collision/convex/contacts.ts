@@ -103,9 +103,10 @@ const isPoint = (s: ConvexShape): Bool =>
     ? isKind(s, mjtGeom.HFIELD, mjtGeom.SPHERE, mjtGeom.ELLIPSOID)
     : isKind(s, mjtGeom.HFIELD, mjtGeom.SPHERE, mjtGeom.ELLIPSOID, mjtGeom.MESH);
 
-/** Most corners of a face. */
+/** Most corners of a face, and of what may be level with it. */
 const cornersOf = (s: ConvexShape): number =>
   isKind(s, mjtGeom.MESH) === false ? CAP_CORNERS : Math.max(CAP_CORNERS, s.hull?.tables.mostCorners ?? 0);
+const levelOf = (s: ConvexShape): number => (s.hull?.tables.mostCorners ? s.hull.tables.mostVertices : 0);
 
 /**
  * Contacts of two convex shapes (mjc_Convex): the nearest or deepest points, and if neither shape is round those that turning
@@ -122,7 +123,7 @@ export function convexContacts(
 ): ConvexContacts {
   const contacts = new ContactList();
   contacts.clear();
-  const scratch = polytope(cornersOf(a) + cornersOf(b));
+  const scratch = polytope(Math.max(cornersOf(a) + cornersOf(b), levelOf(a), levelOf(b)));
   const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
   const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
   const turns = options.turns === false ? false : and(several, not(faces));

@@ -50,7 +50,17 @@ export function manifold(
   emit: (dist: Scalar, pos: Vec3, normal: Vec3) => void,
 ): Bool {
   const faces = facesOf(pair);
-  const { list, counts, touching, known, ends: corners, meets, about, capOnSide, out } = meeting(pair, faces, deepest);
+  const {
+    list,
+    counts,
+    touching,
+    known,
+    ends: corners,
+    meets,
+    about,
+    capOnSide,
+    out,
+  } = meeting(pair, faces, deepest, buffers);
 
   // two faces that meet: the first of the second shape for the first of the first
   const found = variable("faces_meet", 0, "i32");

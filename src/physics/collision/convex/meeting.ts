@@ -22,9 +22,12 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { cross, dot3, type Vec3 } from "../../../trace/vector.ts";
+import { cross, dot3, scale3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { unit } from "./directions.ts";
 import { LEVEL, type Faces, type Placed } from "./faces.ts";
+import { lastTriangle } from "./last-triangle.ts";
 import type { Found } from "./record.ts";
+import { vector, type Corners } from "./registers.ts";
 
 /** Normals of faces that meet, and an edge that lies on a face: mjFACE_TOL and mjEDGE_TOL. */
 export const OPPOSED = 0.996;
@@ -61,7 +64,9 @@ export interface Meeting {
  * Where the search of boxes and hulls ended at a face of their difference, its triangle names the corners that meet, as in
  * MuJoCo: of fine hulls many more are level with it. Otherwise those are taken that are as deep.
  */
-export function meeting(pair: Placed, faces: Faces, { normal, a, b, isFace, triangle }: Found): Meeting {
+export function meeting(pair: Placed, faces: Faces, found: Found, scratch: readonly Corners[]): Meeting {
+  const { normal, a, b } = found;
+  const { known: isFace, triangle } = lastTriangle(pair, facing(faces, found), scratch);
   const out = (side: Int): Vec3 => normal.map((x) => mul(x, select(eq(side, 0), 1, -1))) as unknown as Vec3;
   const heights = [dot3(normal, a), neg(dot3(normal, b))];
   const onPlane = (side: Int, corner: Vec3, within: Scalar = TOUCHING): Bool =>
@@ -81,8 +86,8 @@ export function meeting(pair: Placed, faces: Faces, { normal, a, b, isFace, tria
   when(or(not(isFace), bare), () => {
     const within = select(isFace, TIED, LEVEL);
     loop(faces.hasHull ? 2 : 0, (side) => {
-      const found = faces.level(side, out(side), (corner) => onPlane(side, corner, within));
-      [found.corners, found.bare, found.vertex].forEach((x, k) => level[k].set(side, x));
+      const at = faces.level(side, out(side), (corner) => onPlane(side, corner, within));
+      [at.corners, at.bare, at.vertex].forEach((x, k) => level[k].set(side, x));
     });
   });
   const flush = and(gt(level[0].get(0), 2), gt(level[0].get(1), 2));
@@ -195,4 +200,17 @@ export function meeting(pair: Placed, faces: Faces, { normal, a, b, isFace, tria
     faces.cornerOf(side, cornersOf(side).second),
   ];
   return { list, counts, touching, known, ends, meets, about, capOnSide, out };
+}
+
+/** The normal of the face that the search ended at, which of those level with it is not always the one it gives. */
+function facing(faces: Faces, { normal, isFace, triangle }: Found): Vec3 {
+  const of = vector("facing", normal);
+  of.set(normal);
+  when(isFace, () => {
+    const [p, q, r] = [0, 1, 2].map((k) => sub3(faces.cornerOf(0, triangle[0][k]), faces.cornerOf(1, triangle[1][k])));
+    const n = cross(sub3(q, p), sub3(r, p));
+    const out = unit(scale3(n, select(lt(dot3(n, normal), 0), -1, 1)));
+    of.setIf(gt(dot3(out, normal), OPPOSED), out);
+  });
+  return of.get();
 }

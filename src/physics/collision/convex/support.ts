@@ -177,6 +177,16 @@ export function hullVertex(core: Core, hull: Hull, d: Vec3): Int {
   return vertex.get();
 }
 
+/** The list of a direction's cell: where it begins and how many vertices it has, none where there are too many for one. */
+function listOf(hull: Hull, cells: SupportCells, d: Vec3): { first: Int; count: Int } {
+  const cell = cellOf(d, hull.cellsAlong!);
+  const list = variable("listed", cells.list(add(hull.firstCell!, cell.index)), "i32");
+  const length = (): Int => toI32(band(toU32(list.get()), LIST - 1));
+  const start = (): Int => toI32(shr(toU32(list.get()), Math.log2(LIST)));
+  if (cells.hasLong) when(eq(length(), 0), () => list.set(cells.list(add(start(), partOf(cell)))));
+  return { first: start(), count: length() };
+}
+
 /** Looks at the vertices that a direction's cell lists; `unlisted` runs where there are too many for a list. */
 function amongListed(
   hull: Hull,
@@ -185,12 +195,7 @@ function amongListed(
   take: (place: Int, point: Vec3) => void,
   unlisted: () => void,
 ): void {
-  const cell = cellOf(d, hull.cellsAlong!);
-  const list = variable("listed", cells.list(add(hull.firstCell!, cell.index)), "i32");
-  const length = (): Int => toI32(band(toU32(list.get()), LIST - 1));
-  const start = (): Int => toI32(shr(toU32(list.get()), Math.log2(LIST)));
-  if (cells.hasLong) when(eq(length(), 0), () => list.set(cells.list(add(start(), partOf(cell)))));
-  const [first, count] = [start(), length()];
+  const { first, count } = listOf(hull, cells, d);
   const at = variable("listed_place", first, "i32");
   const highest = vector("listed_point", cells.point(first));
   loop(
@@ -207,6 +212,22 @@ function amongListed(
   const found = () => take(at.get(), highest.get());
   if (cells.hasLong) when(gt(count, 0), found, unlisted);
   else found();
+}
+
+/** Each vertex that a direction's cell lists, and where it is, m; `unlisted` runs where there is no list. */
+export function eachListed(hull: Hull, d: Vec3, take: (vertex: Int, point: Vec3) => void, unlisted: () => void): void {
+  const { cells } = hull.tables;
+  if (!cells) return unlisted();
+  const { first, count } = listOf(hull, cells, d);
+  loop(
+    count,
+    (i) => {
+      const place = add(first, i);
+      take(cells.vertex(place), cells.point(place));
+    },
+    { label: "listed" },
+  );
+  if (cells.hasLong) when(eq(count, 0), unlisted);
 }
 
 /**
