@@ -9,7 +9,6 @@ import {
   ge,
   gt,
   le,
-  lt,
   max,
   min,
   mul,
@@ -18,7 +17,6 @@ import {
   select,
   sub,
   type Bool,
-  type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
 import { cross, dot3, mulMatTVec, neg3, sub3, type Vec3 } from "../../../trace/vector.ts";
