@@ -1,5 +1,4 @@
 // zips packed, and unpacked by what every browser has
-import { zipSync } from "fflate";
 import { unreadable, zipEntries } from "./archive.ts";
 
 async function inflate(data: Uint8Array, most: number): Promise<Uint8Array> {
@@ -40,5 +39,8 @@ export async function unpackZip(bytes: Uint8Array, name: string): Promise<Record
 const DATE = new Date(2020, 0, 1);
 
 /** A zip of files by path, deflated. What it takes is less than 4 GiB. */
-export const packZip = (files: Readonly<Record<string, Uint8Array>>): Uint8Array<ArrayBuffer> =>
-  zipSync(files, { mtime: DATE });
+export async function packZip(files: Readonly<Record<string, Uint8Array>>): Promise<Uint8Array<ArrayBuffer>> {
+  // pages that pack nothing need not load it
+  const { zipSync } = await import("fflate");
+  return zipSync(files, { mtime: DATE });
+}

@@ -211,7 +211,7 @@ export async function writeBundle(
   };
   const facts = about as unknown as Record<string, unknown>;
   if (save === undefined) return writeSealed(directory, name, facts, files, maxBytes);
-  const zip = packZip(Object.fromEntries(seal(name, facts, files, maxBytes)));
+  const zip = await packZip(Object.fromEntries(seal(name, facts, files, maxBytes)));
   try {
     await save(`${name}.zip`, zip);
   } catch (cause) {

@@ -29,11 +29,11 @@ export type Row = Readonly<Record<string, ArrayLike<number>>>;
 const SCALARS: ReadonlySet<string> = new Set(["time", "reward", "terminated", "truncated", "world", "seed"]);
 
 /** The bytes of a recording of some episodes, each a list of rows of the same names and widths. */
-export function recordingBytes(
+export async function recordingBytes(
   about: Omit<RecordingAbout, "format" | "version" | "model">,
   source: ModelSource,
   episodes: readonly (readonly Row[])[],
-): Uint8Array<ArrayBuffer> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const frames = Math.max(...episodes.map((rows) => rows.length));
   const files: Record<string, Uint8Array> = {};
   for (const [name, first] of Object.entries(episodes[0][0])) {
@@ -57,5 +57,5 @@ export function recordingBytes(
   files[ABOUT] = new TextEncoder().encode(`${JSON.stringify(all, undefined, 2)}\n`);
   files[all.model] = new TextEncoder().encode(source.xml);
   for (const [path, bytes] of Object.entries(source.assets)) files[MODEL + path] = bytes;
-  return packZip(files);
+  return await packZip(files);
 }

@@ -3,7 +3,7 @@ import { corralVersion } from "../core/version.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { isRegistered, taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
-import { recordingBytes, type Row } from "../render/recording-bytes.ts";
+import type { Row } from "../render/recording-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 
 const STATE = ["time", "qpos", "qvel", "act", "mocap_pos", "mocap_quat"];
@@ -97,6 +97,7 @@ export class EpisodeRecorder {
       control_dt: frameSkip * model.opt.timestep,
       reward_terms: spec.shape.terms,
     };
-    return recordingBytes(about, source, this.#ended);
+    const { recordingBytes } = await import("../render/recording-bytes.ts");
+    return await recordingBytes(about, source, this.#ended);
   }
 }

@@ -58,7 +58,7 @@ let server: FileServer;
 beforeAll(async () => {
   browser = await openBrowser();
   const { files } = await buildBrowser({ entries: { page: join(ROOT, "test/support/library-page.ts") } });
-  const zip = packZip(inFolder("robot/"));
+  const zip = await packZip(inFolder("robot/"));
   server = await serveFiles({
     ...files,
     ...inFolder("models/"),

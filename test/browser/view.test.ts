@@ -312,7 +312,7 @@ describe("corral view", () => {
     const path = join(root, "episode.npz");
     const rows = [0, 1, 2].map((t) => ({ time: [0.01 * t], qpos: [0, 0, 0.3 + t, 1, 0, 0, 0, 0], reward: [t] }));
     const about = { corral: "0", id: CODE, control_dt: 0.01, reward_terms: [] };
-    writeFileSync(path, recordingBytes(about, { xml: MODEL, file: "model.xml", assets: {} }, [rows]));
+    writeFileSync(path, await recordingBytes(about, { xml: MODEL, file: "model.xml", assets: {} }, [rows]));
     await using shown = new Session(await viewTarget(path, {}), true);
     await using own = await ViewServer.listen(routesOf(shown, await pageFiles()));
     const { page, wrong } = await openPage(browser, own.url, { width: 320, height: 480 });

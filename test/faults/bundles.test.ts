@@ -132,10 +132,13 @@ test("a bundle that is saved as a zip is the one of the folder, and is replayed 
   // a folder that somebody has packed, for an issue
   const packed = join(root, "packed.zip");
   const files = Object.entries(unpackZip(zip, name)).map(([file, bytes]) => [`folder/${file}`, bytes] as const);
-  writeFileSync(packed, packZip(Object.fromEntries(files)));
+  writeFileSync(packed, await packZip(Object.fromEntries(files)));
   expect(readBundle(packed).recording).toEqual(folder.recording);
   // bytes that were altered, and a zip of something else
-  writeFileSync(packed, packZip(Object.fromEntries(files.map(([f, b]) => [f, f.endsWith("gz") ? b.slice(1) : b]))));
+  writeFileSync(
+    packed,
+    await packZip(Object.fromEntries(files.map(([f, b]) => [f, f.endsWith("gz") ? b.slice(1) : b]))),
+  );
   expect(() => readBundle(packed)).toThrow(/^\[bundle-corrupt\]/);
   writeFileSync(packed, zip.subarray(0, 1000));
   expect(() => readBundle(packed)).toThrow(/^\[no-bundle\]/);

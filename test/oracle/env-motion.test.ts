@@ -144,7 +144,7 @@ test("velocities are MuJoCo's differences of the frames, and a world that flies 
 });
 
 test("npz, CSV with names and quaternions of another order are the same motion", async () => {
-  const npz = packZip({
+  const npz = await packZip({
     "qpos.npy": writeNpy({ shape: [13, 12], values: Float64Array.from(ROWS.flat()) }),
     "fps.npy": writeNpy({ shape: [], values: Float64Array.of(FPS) }),
   });

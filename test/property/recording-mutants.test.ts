@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { source } = await loadModel(XML, { visuals: true });
   const row = (z: number) => ({ time: [z], qpos: [0, 0, z, 1, 0, 0, 0], qvel: Array(6).fill(0), action: [0.5] });
   const about = { corral: "0", id: "Ball", control_dt: 0.02, reward_terms: ["alive"] };
-  good = recordingBytes(about, source, [[row(0), row(1), row(2)], [row(3)]]);
+  good = await recordingBytes(about, source, [[row(0), row(1), row(2)], [row(3)]]);
 });
 
 /** Reads a file and takes all that is shown of it. */
@@ -62,7 +62,7 @@ test("bytes that were changed, of the archive and of its files", async () => {
       if (name === "") return use(mutateBytes(good, how));
       const files = unpackZip(good, "good");
       files[name] = mutateBytes(files[name], how);
-      return use(packZip(files));
+      return use(await packZip(files));
     }),
     { numRuns: MUTANTS },
   );
@@ -75,7 +75,7 @@ test("what it says of itself, changed", async () => {
       const about = JSON.parse(Buffer.from(files["about.json"]).toString()) as object;
       for (const each of changes) mutate({ about }, each);
       files["about.json"] = Buffer.from(JSON.stringify(about) ?? "");
-      await use(packZip(files));
+      await use(await packZip(files));
     }),
     { numRuns: MUTANTS },
   );

@@ -142,7 +142,7 @@ describe("names of models, files and callers stay in their lines", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   const archive = async (path: string): Promise<string> => {
     const file = join(folder, "robots.zip");
-    writeFileSync(file, zipped(path));
+    writeFileSync(file, await zipped(path));
     return file;
   };
 

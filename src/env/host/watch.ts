@@ -2,7 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { warn as hostWarn } from "../../core/host.ts";
 import { printable } from "../../core/show.ts";
-import { writeBundle, type BundleParts, type EnvFacts, type TrippedWorld } from "../../record/bundle.ts";
+import type { BundleParts, EnvFacts, TrippedWorld } from "../../record/bundle.ts";
 import { Recorder } from "../../record/recorder.ts";
 import type { DriftMonitor, DriftSample } from "../../monitor/drift.ts";
 import { AFTER, BEFORE } from "../../monitor/kernels.ts";
@@ -249,6 +249,7 @@ export class Watch {
       const worlds = known.map(({ world }) => world);
       const recording = await recorder.capture(worlds, ["obs", "result"]);
       const name = `${this.#spec.task.id.replace(/[^\w.-]/g, "_").slice(0, 64)}-step${first.step}-world${first.id}`;
+      const { writeBundle } = await import("../../record/bundle.ts");
       const path = await writeBundle(recorder.settings, name, { ...this.#parts(), message, tripped: known, recording });
       this.#written.set(kind, (this.#written.get(kind) ?? 0) + 1);
       this.#health.wrote(path);
