@@ -7,6 +7,7 @@ import { hostRecords, type Batch, type BatchRegion, type HostRecords, type Plann
 import { compileModule } from "./compile.ts";
 import { guessedMicroseconds, PAGE_BYTES, type WasmMap } from "./memory-map.ts";
 import { MOST_KERNELS, type ThreadKernel } from "./thread.ts";
+import { compiledFor } from "./too-large.ts";
 import { WasmThreads } from "./threads.ts";
 
 type Run = (from: number, to: number, last: number, frame: number, pool: number) => void;
@@ -52,7 +53,7 @@ export class WasmBatch implements Batch {
     runInThreads: ([job]) => this.#runInThreads(job),
   });
 
-  /** @throws AllocationRefusedError allocation-refused */
+  /** @throws AllocationRefusedError allocation-refused; CorralError kernel-too-large */
   constructor(planned: PlannedBatch, map: WasmMap) {
     const { spec, plan } = planned;
     this.planned = planned;
@@ -70,7 +71,7 @@ export class WasmBatch implements Batch {
     const kernels = map.kernels.map(({ kernel, pools }): ThreadKernel => {
       pools.forEach((pool, memory) => words[memory].set(kernel.pool, pool / 4));
       return {
-        module: compileModule(kernel.module),
+        module: compiledFor(plan.name, () => compileModule(kernel.module)),
         params: kernel.params,
         pools,
         addresses: plan.shards.map((_, shard) => {

@@ -1,5 +1,6 @@
 // compiles kernels by the tier of this V8 that runs them fastest
 import { setFlagsFromString } from "node:v8";
+import { isTooLong } from "./too-large.ts";
 
 /** Flags while a module is compiled, each with what it is elsewhere. */
 type Flags = Readonly<Record<string, string>>;
@@ -39,7 +40,7 @@ export function compileModule(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Modul
     for (const flag of Object.keys(flags)) setFlagsFromString(flag);
     return new WebAssembly.Module(bytes);
   } catch (error) {
-    if (isPlain || Object.keys(flags).length === 0) throw error;
+    if (isPlain || Object.keys(flags).length === 0 || isTooLong(error)) throw error;
     isPlain = true;
   } finally {
     for (const flag of Object.values(flags)) setFlagsFromString(flag);

@@ -1,12 +1,24 @@
 // tendons that run through sites, over pulleys and around spheres and cylinders (mj_tendon, mj_tendonDot)
 import { add, div, lt, max, mul, neg, select, type Scalar } from "../../trace/scalar.ts";
-import { addScaled3, dot3, neg3, normalize3, scale3, select3, sub3, MINVAL, type Vec3 } from "../../trace/vector.ts";
+import {
+  addScaled3,
+  cross,
+  dot3,
+  neg3,
+  normalize3,
+  scale3,
+  select3,
+  sub3,
+  MINVAL,
+  type Vec3,
+} from "../../trace/vector.ts";
 import { mjtGeom, mjtWrap } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { biasAcceleration, motionAtPoint, pointJacobian } from "../smooth/jac.ts";
-import { addArms, type Arm } from "./moment-arms.ts";
+import { bodyDofs } from "../constraint/body-dofs.ts";
+import { biasAcceleration, motionAtPoint } from "../smooth/jac.ts";
+import type { Arm } from "./moment-arms.ts";
 import type { WorldData, ModelView } from "../view.ts";
-import { translational } from "../../trace/spatial.ts";
+import { add6, dot6, spatial, translational, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import { wrap } from "./wrap.ts";
 
 /** A stretch of a tendon between two sites, straight or around a geom. */
@@ -121,13 +133,33 @@ export function spatialTendon(m: ModelView, d: WorldData, t: number): { length: 
   return { length, pulls };
 }
 
-/** What those points' velocities make of the dofs' (the row of ten_J). Reads cdof, subtree_com. */
-export const pullArms = (m: ModelView, d: WorldData, pulls: readonly Pull[]): Arm[] =>
-  addArms(
-    pulls.flatMap(({ body, pos, pull }) =>
-      pointJacobian(m, d, body, pos).map(({ dof, trans }) => ({ dof, coef: dot3(pull, trans) })),
-    ),
-  );
+/**
+ * What those points' velocities make of the dofs' (the row of ten_J): what pulls at a body's points is one force and one
+ * moment about the centre of mass of its tree, and what a dof moves is the sum of those of the bodies it carries. Reads cdof,
+ * subtree_com.
+ */
+export function pullArms(m: ModelView, d: WorldData, pulls: readonly Pull[]): Arm[] {
+  const { model } = m;
+  const forces = new Map<number, Spatial>();
+  const onto = (body: number, force: Spatial) => forces.set(body, add6(forces.get(body) ?? ZERO6, force));
+  for (const { body, pos, pull } of pulls) {
+    if (bodyDofs(model, body).length === 0) continue;
+    const arm = sub3(pos, d.subtree_com.vec3(model.body_rootid[body]));
+    onto(body, spatial(cross(arm, pull), pull));
+  }
+  const arms: Arm[] = [];
+  // parents have lower ids than their children
+  for (let body = model.nbody - 1; body > 0; body--) {
+    const force = forces.get(body);
+    if (force === undefined) continue;
+    for (let k = 0; k < model.body_dofnum[body]; k++) {
+      const dof = model.body_dofadr[body] + k;
+      arms.push({ dof, coef: dot6(d.cdof.spatial(dof), force) });
+    }
+    if (model.body_parentid[body] > 0) onto(model.body_parentid[body], force);
+  }
+  return arms;
+}
 
 /**
  * The rate of a spatial tendon's Jacobian times qvel (mj_tendonDot), along straight stretches. Reads site_xpos, cvel,
