@@ -27,6 +27,7 @@ import {
   secondsOption,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
+import { taskFileOf } from "./task-file.ts";
 import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, overridesOf, taskOfTarget } from "./target.ts";
 
 export const summary = "steps per second beside MuJoCo on the same cores";
@@ -195,7 +196,8 @@ function timeFirstSteps(target: string, numEnvs: number, given: Given) {
     ...(given.set ?? []).flatMap((setting) => ["--set", setting]),
     ...(given.rolled ? ["--rolled"] : []),
   ];
-  const command = [...corralCommand(), "bench", target, "--first-step"];
+  // the task of a file is registered in this process alone
+  const command = [...corralCommand(), "bench", taskFileOf(target) ?? target, "--first-step"];
   return firstSteps([...command, "--envs", String(numEnvs), ...passed], numEnvs);
 }
 

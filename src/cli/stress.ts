@@ -19,6 +19,7 @@ import {
   numberOption,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
+import { taskFileOf } from "./task-file.ts";
 import { batchOptionsOf, DEVICE_HELP, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";
 
 export const summary = "more and more worlds until something refuses, and proof that nothing else noticed";
@@ -72,13 +73,18 @@ export async function run(args: string[]): Promise<number> {
   const { threads, ...where } = deviceOf(values);
   if (until !== "refuse" && until !== "OOM") throw new UsageError(`--until is '${until}': pass refuse or OOM.`);
 
+  const from = integerOption("from", values.from, 64);
+  const most = values.most === undefined ? undefined : integerOption("most", values.most, 1);
+  if (most !== undefined && from > most)
+    throw new UsageError(`--from is '${from}', above --most, which is '${most}': no batch would be made.`);
+
   const options: StressOptions = {
     ...where,
     ...(budget === undefined ? {} : { budget }),
     ...(memory === undefined ? {} : { memory }),
-    ...(values.most === undefined ? {} : { most: integerOption("most", values.most, 1) }),
+    ...(most === undefined ? {} : { most }),
     factor: numberOption("factor", values.factor, FACTOR, 2),
-    from: integerOption("from", values.from, 64),
+    from,
     until,
     seconds: secondsOption("seconds", values.seconds, 0.5),
     seed: integerOption("seed", values.seed, 0, 0),
@@ -93,7 +99,8 @@ export async function run(args: string[]): Promise<number> {
   }
 
   assertWritable("html", values.html);
-  const { report, code } = await inChild(args);
+  // the task of a file is registered in this process alone
+  const { report, code } = await inChild(args.map((arg) => (arg === target ? (taskFileOf(arg) ?? arg) : arg)));
   if (report === undefined) return code ?? EXIT.failed;
   if (values.html !== undefined) {
     writeFileSync(values.html, stressPage(report));

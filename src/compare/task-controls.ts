@@ -32,7 +32,7 @@ export function controlsOf(
   const refuse = (what: string) => (): never => {
     throw new CorralError(
       "control-remembers",
-      `the controls of ${task.id} depend on ${what}, which the host does not follow.`,
+      `the controls of ${task.id} depend on ${what}, which the host does not follow. Give the task's model, an MJCF file, in its place.`,
     );
   };
   if (shape.actuators.driven.length > 0) refuse("`actuators` of the task, in each physics step")();

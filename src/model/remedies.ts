@@ -52,12 +52,15 @@ export function compileRemedy(said: string, xml: string): string {
     ? `balanceinertia="true"`
     : /mass and inertia of moving bodies must be larger/.test(said)
       ? `boundmass="1e-3" boundinertia="1e-6"`
-      : "";
+      : /inertia must have positive eigenvalues/.test(said)
+        ? `inertiafromgeom="true"`
+        : "";
   if (options === "") return "";
   const where = /<robot\b/.test(xml)
     ? `<mujoco><compiler ${options}/></mujoco> within <robot>`
     : `<compiler ${options}/>`;
-  return options.startsWith("bound")
-    ? `\nGive it mass and inertia, or a least of both to all bodies: ${where}.`
+  if (options.startsWith("bound")) return `\nGive it mass and inertia, or a least of both to all bodies: ${where}.`;
+  return options.startsWith("inertia")
+    ? `\nGive it an inertia, or let MuJoCo infer those of all bodies from their geoms: ${where}.`
     : `\nThat is ${where}.`;
 }

@@ -164,7 +164,8 @@ export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
   };
   const found = tryCompile(mujoco, given);
   if (!("error" in found)) return found;
-  if (missingIn(found.text) === undefined) throw failed(found);
+  const first = missingIn(found.text);
+  if (first === undefined) throw failed(found);
 
   // MuJoCo stops at the first: something in place of each file that is missing lets it go on to the next
   const files = missingFiles(given.tree, given.folder ?? "", (tree) => {
@@ -173,7 +174,8 @@ export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
     next.model.delete();
     return undefined;
   });
-  throw failed(found, files);
+  // where memory is nearly used up there may be no second try
+  throw failed(found, files.length > 0 ? files : [first]);
 }
 
 /** What MuJoCo threw, and its words as the user may read them. */

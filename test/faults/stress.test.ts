@@ -1,11 +1,11 @@
 // `corral stress` as users run it: real allocation until the budget or the driver refuses, in a process that may die
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { StressEvent, StressRefusal, StressRow } from "../../src/sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/sizing/stress-report.ts";
-import { corral } from "../support/cli.ts";
+import { corral, corralFromSources } from "../support/cli.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { hasPrlimit } from "../support/prlimit.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
@@ -25,6 +25,30 @@ test("without an adapter the budget of the host refuses, and all else is as befo
   expect([code, report.failures, report.adapter]).toEqual([0, [], "wasm"]);
   expect(report.refusals).toMatchObject([{ code: "budget-exceeded", limit: "budget", referenceUnchanged: true }]);
   expect(report.rows.at(-1)!.numEnvs).toBe(report.refusals[0].largestNumEnvs);
+});
+
+test("a task file is the child's too; a first count above the last is refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-stress-"));
+  const file = join(folder, "hang.mjs");
+  const corralModule = new URL("../../src/index.ts", import.meta.url);
+  const model =
+    '<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody><actuator><motor joint="j"/></actuator></mujoco>';
+  const text = `import { defineTask } from "${corralModule.href}";
+export default defineTask({ id: "Hang", frameSkip: 2, maxEpisodeSteps: 100, model: \`${model}\`, observe: { qpos: "qpos" }, reward: { still: "-qvel[0] * qvel[0]" } });`;
+  try {
+    writeFileSync(file, text);
+    const args = ["stress", file, "--device", "wasm", "--threads", "1", "--from", "8", "--seconds", "0.05", "--json"];
+    const { code, stdout } = await corralFromSources([...args, "--most", "8"]);
+    const report = JSON.parse(stdout) as StressReport;
+    expect([code, report.name, report.rows.map(({ numEnvs }) => numEnvs)]).toEqual([0, "Hang", [8]]);
+    const wrong = await corralFromSources([...args, "--most", "4"]);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      "[usage] --from is '8', above --most, which is '4': no batch would be made.\n",
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe.each(adapters)("corral stress on the %s adapter", (adapter) => {

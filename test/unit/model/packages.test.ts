@@ -174,6 +174,15 @@ describe("what MuJoCo does not compile is refused with what to do about it:", ()
     <joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>
     <link name="arm"><inertial><mass value="${mass}"/><inertia ixx="${x}" iyy="${y}" izz="${z}" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>`;
 
+  const ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>';
+  const massAlone = (name: string) =>
+    `<link name="${name}"><inertial><mass value="1"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>${ball}</link>`;
+  // a link that another is fixed to: MuJoCo makes one body of both
+  const fixed = `${arm(1, [1, 1, 1])
+    .replace(/<link name="arm">.*<\/link>/, massAlone("arm"))
+    .replace("</robot>", "")}
+    ${massAlone("tip")}<joint name="k" type="fixed"><parent link="arm"/><child link="tip"/></joint></robot>`;
+
   test("pointers of Git LFS in place of meshes, and of the model", async () => {
     for (const name of ["a.stl", "a.obj"]) {
       put(`lfs/meshes/${name}`, POINTER);
@@ -206,6 +215,7 @@ describe("what MuJoCo does not compile is refused with what to do about it:", ()
   test.each([
     ["boundmass", arm(0, [0, 0, 0])],
     ["balanceinertia", arm(1, [1, 1, 9])],
+    ["inertiafromgeom", fixed],
   ])("links that want %s", async (option, xml) => {
     const error = await refusal(loadModel(xml));
     expect(error.message).toContain(option);
