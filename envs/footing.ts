@@ -51,15 +51,36 @@ const REACH = 0.04;
 const SMOOTH = 0.12;
 /** The part of a swing in which a foot comes to the other ground's height. */
 const SHIFT = 0.7;
+/** Where the ground about the base is looked up, ahead and to the left (m): its unevenness is the range of those heights. */
+const GROUND = [
+  [0, 0],
+  [0.3, 0],
+  [-0.3, 0],
+  [0, 0.3],
+  [0, -0.3],
+  [0.15, 0],
+  [-0.15, 0],
+] as const;
+/** Time constant of that (s), the unevenness that slows nothing (m), how much each metre beyond it does, and how far at most. */
+const SEES = 0.1;
+const EVEN = 0.03;
+const SLOWS = 12;
+const SLOWEST = 0.4;
 /** How far ankles tilt with the ground at most (rad). */
 const PITCH = 0.5;
 const ROLL = 0.2;
 
-/** Keeps the ground of both feet; `landings` is asked at the end of a control step. */
+/** The ground that a gait walks over: under both feet, and what of a command it follows where it is uneven (0.4 to 1). */
+export interface Footing {
+  readonly grounds: (s: Scene) => readonly Ground[];
+  readonly pace: (s: Scene) => Scalar;
+}
+
+/** Keeps the ground of both feet and its unevenness; `landings` is asked at the end of a control step. */
 export function footing(
   { base, feet, heel, toe, half, apart }: FootingOptions,
   landings: (s: Scene) => readonly Landing[],
-): (s: Scene) => readonly Ground[] {
+): Footing {
   const corners = [heel, toe].flatMap((x) => [half, -half].map((y) => [x, y] as const));
   function update(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
     const at = t.d.xpos.vec3(bodyId(t.model, "body", base));
@@ -75,7 +96,9 @@ export function footing(
       const place = [0, 1].map((k) => select(stands, foot[k], lands[k], "f32"));
       return corners.map(([x, y]) => from(place, x, y));
     });
-    const heights = terrainAt(t, [...points, ...ABOUT.map((x) => from(at, x, 0))]);
+    const about = [...ABOUT.map((x) => [x, 0] as const), ...GROUND].map(([x, y]) => from(at, x, y));
+    const heights = terrainAt(t, [...points, ...about]);
+    const under = heights.slice(points.length, points.length + ABOUT.length);
     const grounds = all.flatMap(({ stands }, i) => {
       const [hl, hr, tl, tr] = heights.slice(4 * i, 4 * i + 4);
       const [back, front] = [mul(0.5, add(hl, hr)), mul(0.5, add(tl, tr))];
@@ -84,18 +107,26 @@ export function footing(
       const roll = clamp(atan2(mul(0.5, sub(add(hl, tl), add(hr, tr))), 2 * half), -ROLL, ROLL);
       return [before ? select(stands, height, before[1 + 4 * i], "f32") : height, height, pitch, roll];
     });
-    const mean = mul(1 / ABOUT.length, sum(heights.slice(8)));
+    const mean = mul(1 / ABOUT.length, sum(under));
     const lowest = min(grounds[1], grounds[5]);
     const goal = min(mean, add(lowest, REACH));
-    const over = before ? add(before[0], mul(min(div(t.dt, SMOOTH), 1), sub(goal, before[0]))) : goal;
-    return [over, ...grounds];
+    const seen = heights.slice(points.length + ABOUT.length);
+    const range = sub(seen.reduce(max), seen.reduce(min));
+    const followed = (last: Scalar, now: Scalar, constant: number) =>
+      add(last, mul(min(div(t.dt, constant), 1), sub(now, last)));
+    const over = before ? followed(before[0], goal, SMOOTH) : goal;
+    return [over, ...grounds, before ? followed(before[9], range, SEES) : range];
   }
-  return (s) => {
-    const [over, ...grounds] = s.memory("footing", update);
-    return [0, 1].map((i) => {
-      const [left, to, pitch, roll] = grounds.slice(4 * i, 4 * i + 4);
-      return { from: sub(left, over), to: sub(to, over), pitch, roll };
-    });
+  const kept = (s: Scene) => s.memory("footing", update);
+  return {
+    grounds: (s) => {
+      const [over, ...grounds] = kept(s);
+      return [0, 1].map((i) => {
+        const [left, to, pitch, roll] = grounds.slice(4 * i, 4 * i + 4);
+        return { from: sub(left, over), to: sub(to, over), pitch, roll };
+      });
+    },
+    pace: (s) => max(sub(1, mul(SLOWS, max(sub(kept(s)[9], EVEN), 0))), SLOWEST),
   };
 }
 

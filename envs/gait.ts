@@ -47,6 +47,8 @@ export interface GaitOptions {
   readonly sway: number;
   /** Feet that swing land farther by this times the velocity beyond the command (s), as pendulums are caught; default 0. */
   readonly catches?: number;
+  /** And by this times the tilt towards there (m), as legs turn away with the base; default 0. */
+  readonly rights?: number;
   /** Time constant with which it follows the command (s); default 0.25. */
   readonly follows?: number;
   /** Feet follow the terrain; default: they walk on a plane. */
@@ -56,6 +58,8 @@ export interface GaitOptions {
 /** Seconds within which a foot that swings aims anew, and how far it is moved at most (m). */
 const AIMS = 0.08;
 const FARTHEST = 0.25;
+/** How much of a tilt of the base the height of a foot that swings makes up for, on terrain. */
+const LEVELS = 0.5;
 /** How far it walks at least where its feet are lifted off their ground. */
 const STROLLS = 0.3;
 
@@ -91,6 +95,12 @@ function stride(phase: Scalar, duty: number) {
   };
 }
 
+/** How far the base leans ahead and to the left: what it has of straight down, from its quaternion. */
+function tiltOf(s: Scene): readonly [Scalar, Scalar] {
+  const [w, x, y, z] = s.d.qpos.run(3, 4);
+  return [mul(2, sub(mul(w, y), mul(x, z))), mul(-2, add(mul(y, z), mul(w, x)))];
+}
+
 const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
 
 /**
@@ -111,9 +121,11 @@ export function gaitOf(options: GaitOptions) {
     nearer,
     out,
     catches = 0,
+    rights = 0,
     follows = 0.25,
   } = options;
   const long = height + hip - sole;
+  const apart = options.footing?.apart ?? 0;
   const inOrder = (angles: Readonly<Record<LegJoint, Scalar>>): Scalar[] => joints.map((name) => angles[name]);
   /** Angles of the left leg (side 1) or the right one (-1), so that rolling it leaves its foot at its height. */
   const legOf = (side: number, [x, z]: Plane, roll: Scalar) => {
@@ -124,7 +136,8 @@ export function gaitOf(options: GaitOptions) {
   /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
   function advance(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
     if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
-    const goals = [select(moves(t), 1, 0, "f32"), ...valueOf(t, "wanted")];
+    const wanted = under ? valueOf(t, "wanted").map((x) => mul(x, under.pace(t))) : valueOf(t, "wanted");
+    const goals = [select(moves(t), 1, 0, "f32"), ...wanted];
     const part = min(div(t.dt, follows), 1);
     const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
     return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
@@ -136,7 +149,11 @@ export function gaitOf(options: GaitOptions) {
       if (!before) return [0, 0, 0, 0];
       const [, , ...followed] = kept(t);
       const velocity = valueOf(t, "linear");
-      const aims = [0, 1].map((i) => clamp(mul(catches, sub(velocity[i], followed[i])), -FARTHEST, FARTHEST));
+      const tilt = rights === 0 ? [0, 0] : valueOf(t, "down");
+      const aims = [0, 1].map((i) => {
+        const beyond = mul(catches, sub(velocity[i], followed[i]));
+        return clamp(add(beyond, mul(rights, tilt[i])), -FARTHEST, FARTHEST);
+      });
       const part = min(div(t.dt, AIMS), 1);
       return feet(t).flatMap(({ stands }, foot) =>
         aims.map((aim, i) => {
@@ -160,7 +177,7 @@ export function gaitOf(options: GaitOptions) {
       };
     });
   };
-  const grounds = options.footing && footing(options.footing, landings);
+  const under = options.footing && footing(options.footing, landings);
   return {
     moves,
     /** What a policy must know of it. */
@@ -173,12 +190,13 @@ export function gaitOf(options: GaitOptions) {
     caught: (s: Scene): readonly Scalar[] => (catches === 0 ? [] : caught(s)),
     /** The ground that it takes feet to be over, which a policy sees too: heights (m) and slopes (rad); none on a plane. */
     ground: (s: Scene): readonly Scalar[] =>
-      (grounds?.(s) ?? []).flatMap(({ to, pitch, roll }: Ground) => [to, pitch, roll]),
+      (under?.grounds(s) ?? []).flatMap(({ to, pitch, roll }: Ground) => [to, pitch, roll]),
     /** Whether the left and the right foot should stand. */
     stands: (s: Scene): Bool[] => feet(s).map(({ stands }) => stands),
     /** Angles of the left leg and the right one, in the order of their joints. */
     legs: (s: Scene): Scalar[][] => {
-      const under = grounds?.(s);
+      const grounds = under?.grounds(s);
+      const [forwards, sideward] = grounds ? tiltOf(s) : [0, 0];
       const [phase, walks, forward, sideways, turning] = kept(s);
       const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
       const moved = catches === 0 ? [0, 0, 0, 0] : caught(s);
@@ -188,10 +206,12 @@ export function gaitOf(options: GaitOptions) {
         const x = add(add(centre, mul(forward, part)), moved[2 * i]);
         const lifted = add(-long, mul(mul(lift, walks), up));
         const roll = div(add((-side * nearer) / 2, sub(add(mul(sideways, part), moved[2 * i + 1]), swayed)), long);
-        if (!under) return inOrder({ ...legOf(side, [x, lifted], roll), hip_yaw: mul(turning, part) });
-        const ground = under[i];
+        if (!grounds) return inOrder({ ...legOf(side, [x, lifted], roll), hip_yaw: mul(turning, part) });
+        const ground = grounds[i];
         const holds = or(stands, lt(walks, STROLLS));
-        const leg = legOf(side, [x, add(lifted, select(holds, ground.to, swung(ground, swings), "f32"))], roll);
+        const lowers = mul(LEVELS, add(mul(x, forwards), mul(side * apart, sideward)));
+        const swinging = add(swung(ground, swings), lowers);
+        const leg = legOf(side, [x, add(lifted, select(holds, ground.to, swinging, "f32"))], roll);
         return inOrder({
           ...leg,
           hip_yaw: mul(turning, part),

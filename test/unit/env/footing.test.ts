@@ -1,4 +1,5 @@
-// feet that follow the ground: without a policy the G1 stands upright on a slope on which a gait for planes topples
+// feet that follow the ground: without a policy the G1 stands upright on a slope on which a gait for planes topples, and its
+// gait strides slower there than it is told to
 import { expect, test } from "vitest";
 import { g1Rough } from "../../../envs/g1/rough.ts";
 import { G1 } from "../../../envs/g1/shared.ts";
@@ -9,13 +10,11 @@ const ANGLE = 0.2;
 const MIDDLE = 0.8;
 const PLACE = 2.4;
 const STEPS = 150;
-const ground = makeTerrain({
-  rows: 1,
-  columns: [{ kind: "slope-up", angle: ANGLE }],
-  cell: 0.2,
-  middle: 2 * MIDDLE,
-  border: 4,
-});
+/** Where the observation has how fast the gait strides ahead. */
+const FOLLOWED = 15;
+const sloping = (angle: number) =>
+  makeTerrain({ rows: 1, columns: [{ kind: "slope-up", angle }], cell: 0.2, middle: 2 * MIDDLE, border: 4 });
+const ground = sloping(ANGLE);
 
 /** The tilt of each world (rad) in the end; worlds face uphill, across and downhill. 1 where one has fallen. */
 async function tilts(control: Task["control"]): Promise<number[]> {
@@ -52,4 +51,34 @@ test("a G1 whose feet follow the ground stands on a slope, whatever way it faces
   const plane = await tilts(G1.control);
   for (const tilt of follows) expect(tilt).toBeLessThan(gaitTilt.value);
   expect(plane).toEqual(plane.map(() => 1));
+});
+
+/** What its gait follows of a command of 0.8 m/s after one second (m/s), the mean of some worlds. */
+async function followed(angle: number): Promise<number> {
+  const { reset, terrain, ...task } = g1Rough;
+  await using env = await makeVec(
+    {
+      ...task,
+      id: "Striding",
+      events: {},
+      randomise: {},
+      params: {},
+      terrain: { ground: sloping(angle), geom: terrain!.geom, priority: terrain!.priority, solref: terrain!.solref },
+      values: { ...task.values, wanted: () => [0.8, 0, 0] },
+      terminated: {},
+      reset: (s: StartScene) => ({
+        qpos: [PLACE, 0, 0.7 + Math.tan(angle) * (PLACE - MIDDLE), ...reset!(s).qpos!.slice(3)],
+      }),
+    },
+    { numEnvs: 6, device: "wasm", threads: 1, recorder: false },
+  );
+  await env.reset({ seed: 1 });
+  for (let t = 0; t < 50; t++) await env.step(new Float32Array(6 * 13));
+  const size = env.observations.length / 6;
+  return [0, 1, 2, 3, 4, 5].reduce((sum, w) => sum + env.observations[w * size + FOLLOWED] / 6, 0);
+}
+
+test("its gait strides slower where the ground about it is uneven", async () => {
+  expect(await followed(0)).toBeGreaterThan(0.65);
+  expect(await followed(ANGLE)).toBeLessThan(0.5);
 });
