@@ -1,5 +1,6 @@
 // what a command shows in a page
 import "../../envs/index.ts";
+import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { Stage } from "../render/poses.ts";
@@ -64,8 +65,13 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
     throw new UsageError(`--actions is policy: ${target} has none. Pass the folder of a run, or --policy FILE.`);
   const task = await acting.task();
   const { device = "wasm", ...where } = deviceOf(values);
+  const make = (more: object) => makeVec(task, { numEnvs: worlds, seed, device, ...more, ...where } as NamedOptions);
   const monitor = { worlds: Array.from({ length: Math.min(worlds, MONITORED) }, (_, i) => i), everySteps: 1 };
-  const env = await makeVec(task, { numEnvs: worlds, seed, device, monitor, ...where } as NamedOptions);
+  const env = await make({ monitor }).catch((error: unknown) => {
+    // MuJoCo has none of what a task says of motors: such worlds are shown without it
+    if (error instanceof CorralError && error.details.option === "monitor") return make({});
+    throw error;
+  });
   try {
     const stage = await Stage.create(await loadTaskModel(task, { visuals: true }));
     const actor = (actions ?? (policyFor ? "policy" : "random")) as "policy" | "random" | "none";
