@@ -1,5 +1,5 @@
 // `corral bench`: steps per second beside MuJoCo, in one run on this machine
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { makeOutputFolder } from "../core/make-folder.ts";
 import { countOf, formatBytes, formatCount } from "../core/units.ts";
@@ -27,6 +27,7 @@ import {
   secondsOption,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
+import { writeOutput } from "./write-output.ts";
 import { taskFileOf } from "./task-file.ts";
 import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, overridesOf, taskOfTarget } from "./target.ts";
 
@@ -151,7 +152,7 @@ export async function run(args: string[]): Promise<number> {
     batch,
     onProgress: progress,
   };
-  assertWritable("html", values.html);
+  assertWritable("html", values.html, { leave: false });
   const results: Bench[] = [];
   for (const target of positionals.length > 0 ? positionals : list()) {
     const found = await bench(await taskOfTarget(target), options);
@@ -292,7 +293,7 @@ function folderOf(out: string, adapter: string): string {
 const document = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
 function write(file: string, text: string): void {
-  writeFileSync(file, text);
+  writeOutput(file, text);
   progress(`wrote ${file}`);
 }
 

@@ -1,6 +1,5 @@
 // `corral evaluate`: a policy on a grid of what worlds differ by
 import { countOf } from "../core/units.ts";
-import { writeWhole } from "../io/write-whole.ts";
 import { sweep, type SweepAxis } from "../runs/sweep.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { environmentOf } from "./played.ts";
@@ -9,6 +8,7 @@ import { csvOf, pageOf, rowsOf, svgOf } from "./evaluate-sweep.ts";
 import { encodePolicyOnnx } from "../export/onnx.ts";
 import { table } from "./table.ts";
 import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
+import { writeOutput } from "./write-output.ts";
 
 export const summary =
   "a policy where worlds are not as it was trained in: a grid of friction, mass, pushes; MuJoCo, ONNX";
@@ -67,7 +67,7 @@ export async function run(args: string[]): Promise<number> {
   const { budget, out } = values;
   if (out !== undefined && !/\.(html|svg|csv)$/.test(out))
     throw new UsageError(`--out is '${out}': pass FILE.html, FILE.svg or FILE.csv.`);
-  assertWritable("--out", out);
+  assertWritable("out", out, { leave: false });
   const axes = (values.sweep ?? []).map(axisOf);
   if (values.under !== undefined && values.sample) throw new UsageError("--sample does not go with --under.");
   if (values.under !== undefined && axes.length === 0) {
@@ -99,7 +99,7 @@ export async function run(args: string[]): Promise<number> {
   });
   for (const message of swept.damaged) progress(message);
   const write = { ".csv": csvOf, ".svg": svgOf, html: pageOf } as const;
-  if (out !== undefined) writeWhole(out, Buffer.from(write[out.slice(-4) as keyof typeof write](swept)));
+  if (out !== undefined) writeOutput(out, Buffer.from(write[out.slice(-4) as keyof typeof write](swept)));
   if (values.json) printJson(swept);
   else {
     print(`${swept.id} on ${swept.device}: ${swept.checkpoint}, ${countOf(swept.episodes, "episode")} a point`);

@@ -45,6 +45,7 @@ const FAILED = new Set([
   "stopped",
   "record-not-written",
   "export-not-written",
+  "output-not-written",
   "replay-endless",
   "replay-stuck",
 ]);

@@ -1,5 +1,5 @@
 // `corral new-task`: writes a task that runs, to be changed into your own
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
@@ -15,6 +15,7 @@ import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { urdfScene } from "../scaffold/urdf-scene.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { onlyArgument } from "./target.ts";
+import { writeOutput } from "./write-output.ts";
 
 export const summary = "writes a task that runs, to start your own from; for a robot of your own too";
 
@@ -56,9 +57,15 @@ export async function run(args: string[]): Promise<number> {
   const typed = readsTypeScript(resolve(`${name}.mts`));
   const file = resolve(`${name}.${typed ? "mts" : "mjs"}`);
   if (existsSync(file)) throw new UsageError(`${file} is there already. Choose another name, or move it.`);
-  const { text, notes, beside } = await written(name, dirname(file), values);
-  if (beside) writeFileSync(beside.file, beside.text, { flag: "wx" });
-  writeFileSync(file, text);
+  const { text, notes, beside, scene } = await written(name, dirname(file), values);
+  try {
+    if (beside) writeOutput(beside.file, beside.text);
+    writeOutput(file, text);
+  } catch (error) {
+    // what belongs to a task that is not there would be in the way of another try
+    for (const made of [beside?.file, scene]) if (made !== undefined) rmSync(made, { force: true });
+    throw error;
+  }
   if (values.json) printJson({ file, notes });
   else {
     print(`Wrote ${file}`);
@@ -87,6 +94,8 @@ interface Written {
   readonly text: string;
   readonly notes: readonly string[];
   readonly beside?: { readonly file: string; readonly text: string };
+  /** The scene of a URDF, which is written already. */
+  readonly scene?: string;
 }
 
 async function written(name: string, folder: string, given: Given): Promise<Written> {
@@ -144,14 +153,15 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   const file = besides(folder, resolve(path)).replace(/^\.\//, "");
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);
   try {
-    writeFileSync(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined }), { flag: "wx" });
+    writeOutput(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined }));
     if (isFree) {
       const { lift } = await robotOf(await loadModel(scene));
-      writeFileSync(scene, urdfScene(name, model, { file, height: lift }));
+      writeOutput(scene, urdfScene(name, model, { file, height: lift }));
     }
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
     return {
       ...task,
+      scene,
       notes: [
         `Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`,
         ...(isFree && kind === "track"

@@ -5,7 +5,6 @@ import { isHostDevice } from "../batch/devices.ts";
 import { countOf, formatBytes } from "../core/units.ts";
 import { integer } from "../core/schema.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
-import { writeWhole } from "../io/write-whole.ts";
 import { isBundlePath } from "../record/sealed.ts";
 import { DrawList } from "../render/draw-list.ts";
 import { Gif } from "../render/gif.ts";
@@ -19,6 +18,7 @@ import { standalonePage } from "../view/page.ts";
 import { cameraOf, crashFilm, playedFilm, recordedFilm, type Film, type FilmOptions } from "./film.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
 import { deviceOf, onlyArgument } from "./target.ts";
+import { writeOutput } from "./write-output.ts";
 import { viewTarget } from "./view-target.ts";
 
 export const summary =
@@ -129,7 +129,7 @@ export async function run(args: string[]): Promise<number> {
   await using film = await filmOf(target, made, values);
   const seconds = film.dt * every;
   const save = (bytes: Uint8Array, pictures: number) => {
-    writeWhole(out, bytes);
+    writeOutput(out, bytes);
     const facts = { target, out, pictures, width, height, worlds: film.worlds, bytes: bytes.length };
     if (values.json) printJson(facts);
     else print(`${out}: ${countOf(pictures, "picture")} of ${width} x ${height}, ${formatBytes(bytes.length)}`);
@@ -210,7 +210,7 @@ async function renderPage(
   }
   const shown = { ...facts, ...seen, kind: "recording", actors: [], actions: [], keyframes: [], steps: last } as const;
   const bytes = Buffer.from(await standalonePage(shown, frames));
-  writeWhole(out, bytes);
+  writeOutput(out, bytes);
   if (json) printJson({ target, out, pictures: frames.length, worlds: facts.worlds, bytes: bytes.length });
   else print(`${out}: ${countOf(frames.length, "picture")} in a page, ${formatBytes(bytes.length)}`);
   return EXIT.done;

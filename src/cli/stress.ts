@@ -1,7 +1,6 @@
 // `corral stress`: more and more worlds until an allocation is refused, in a child process, next to a batch whose results must not change
 import { spawn } from "node:child_process";
 import { described, real } from "../core/schema.ts";
-import { writeFileSync } from "node:fs";
 import { formatBytes, formatCount } from "../core/units.ts";
 import { type StressEvent, stressHere, type StressOptions } from "../sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../sizing/stress-report.ts";
@@ -19,6 +18,7 @@ import {
   numberOption,
 } from "./io.ts";
 import { rate, table } from "./table.ts";
+import { writeOutput } from "./write-output.ts";
 import { taskFileOf } from "./task-file.ts";
 import { batchOptionsOf, DEVICE_HELP, deviceOf, MODEL_OPTIONS, onlyArgument, taskOfTarget } from "./target.ts";
 
@@ -98,12 +98,12 @@ export async function run(args: string[]): Promise<number> {
     return EXIT.done;
   }
 
-  assertWritable("html", values.html);
+  assertWritable("html", values.html, { leave: false });
   // the task of a file is registered in this process alone
   const { report, code } = await inChild(args.map((arg) => (arg === target ? (taskFileOf(arg) ?? arg) : arg)));
   if (report === undefined) return code ?? EXIT.failed;
   if (values.html !== undefined) {
-    writeFileSync(values.html, stressPage(report));
+    writeOutput(values.html, stressPage(report));
     progress(`wrote ${values.html}`);
   }
   if (values.json) printJson(report);
