@@ -6,7 +6,7 @@ import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
 import { cellArena, cutKernel, marksOf, roomyTrace, type CutKernel } from "./kernel/cuts.ts";
-import { assertCompiles, emissionFor, type Emission, type Target } from "./kernel/emission.ts";
+import { assertCompiles, emissionFor, privateRoomOf, type Emission, type Target } from "./kernel/emission.ts";
 import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
 import { CELLS } from "../trace/pieces.ts";
 import { FIXED_PARAMS, TABLES, toWgsl, type WgslKernel } from "../trace/wgsl.ts";
@@ -169,8 +169,11 @@ function traceKernels(
   for (const source of spec.kernels) {
     const traced = source.trace(layouts, form);
     const title = `${spec.name}: ${source.name}`;
-    // a step that has no room is long, and runs in pieces, which have theirs
-    const roomy = source.isStep ? undefined : roomyTrace(source.name, traced, emission, tileWidth);
+    // on a GPU a step that has no room is long, and runs in pieces, which have theirs
+    const whole = !source.isStep || (emission.target !== "gpu" && emission.cut === false);
+    const roomy = whole
+      ? roomyTrace(source.name, traced, privateRoomOf(title, traced, emission), tileWidth)
+      : undefined;
     if (roomy) tables.push(roomy.cells);
     const kernel = toWgsl(roomy?.trace ?? traced, { ...emission, title });
     traces.set(source.name, traced);

@@ -114,10 +114,10 @@ function cellsOf(kernel: string, fours: number, remedy?: string): ArenaRequest {
 export function roomyTrace(
   name: string,
   trace: Trace,
-  { privateRoom = Infinity }: WgslForm,
+  room: number = Infinity,
   tile: number,
 ): { readonly trace: Trace; readonly cells: ArenaRequest } | undefined {
-  const away = arraysBeyond(trace, privateRoom);
+  const away = arraysBeyond(trace, room);
   if (away.length === 0) return undefined;
   const stride = foursAway(away);
   const moved = moveAway(trace, away, { buffer: CELLS, tile, stride, first: 0 });

@@ -4,6 +4,8 @@ import { checked, kindOf } from "../../core/options.ts";
 import { oneLine } from "../../core/show.ts";
 import { formatBytesExactly } from "../../core/units.ts";
 import { WORKGROUP, workgroupOf, type AdapterFacts } from "../../gpu/workgroup.ts";
+import { costOf } from "../../trace/cost.ts";
+import type { Trace } from "../../trace/graph.ts";
 import type { WgslForm, WgslKernel } from "../../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "../options.ts";
 
@@ -17,7 +19,7 @@ export interface Emission extends WgslForm {
   readonly cut: boolean | "auto";
   /** Whether no driver compiles them, so that private memory is a CPU's. */
   readonly roomy?: boolean;
-  /** The most bytes of variables and private arrays that the driver compiles. Default: no bound is known. */
+  /** The most bytes of values, variables and private arrays that the driver compiles. Default: no bound is known. */
   readonly mostPrivate?: number;
 }
 
@@ -26,9 +28,17 @@ const MOST_ARRAY = 1 << 16;
 
 /**
  * SwiftShader ends the process, or runs over its stack, where four lanes take more than 512 KiB: arrays, variables, and the
- * values of a large kernel that have no register, whose slots nobody can count before (docs/decisions/0073).
+ * values of a large kernel that have no register. Arrays alone compile up to 126,976 bytes a lane (docs/decisions/0077).
  */
-const MOST_ON_SWIFTSHADER = 100 << 10;
+const MOST_ON_SWIFTSHADER = 120 << 10;
+/** Bytes of a lane there for each operation of a kernel, as values need slots: 1.5 fit robots and heaps (docs/decisions/0120). */
+const SLOTS_AN_OPERATION = 1.75;
+/** Bytes of a lane there for whatever a kernel does, its variables, and arrays that numbers alone index. */
+const SLOTS = 10 << 10;
+
+/** What helps where a kernel is too large for its driver. */
+const REMEDY =
+  'Step it as WebAssembly, which has no such bound (device: "wasm", --device wasm), or put fewer bodies into one world and more worlds into the batch.';
 
 /** Values that live at once in a whole kernel for GPUs, by the order of its text: compilers need 0.8 to 0.9 registers for each. */
 const VALUES = 270;
@@ -107,16 +117,33 @@ function assertRuns(size: number, limits: GroupLimits): void {
 }
 
 /**
+ * Bytes of private arrays that a lane has room for in a kernel, beside what the driver makes of its values; any number where
+ * it is undefined.
+ * @throws CorralError kernel-too-large, where values alone have no room
+ */
+export function privateRoomOf(title: string, trace: Trace, emission: Emission): number | undefined {
+  const { mostPrivate, privateRoom, roomy } = emission;
+  if (roomy || mostPrivate === undefined) return privateRoom;
+  const { arithmetic } = costOf(trace);
+  const room = mostPrivate - SLOTS_AN_OPERATION * arithmetic - SLOTS;
+  if (room > 0) return room;
+  const most = Math.floor((mostPrivate - SLOTS) / SLOTS_AN_OPERATION);
+  throw new CorralError(
+    "kernel-too-large",
+    `kernel ${oneLine(title)} has ${arithmetic} operations, of which SwiftShader compiles ${most} in one kernel. ${REMEDY} Loops take fewer operations (unroll: false).`,
+    { operations: arithmetic, bound: most },
+  );
+}
+
+/**
  * Refuses a kernel before a driver sees it.
  * @throws CorralError kernel-too-large
  */
 export function assertCompiles(title: string, { privateBytes }: WgslKernel, { roomy, mostPrivate }: Emission): void {
   if (roomy || privateBytes === undefined) return;
   const { all, most, largest } = privateBytes;
-  const remedy =
-    'Step it as WebAssembly, which has no such bound (device: "wasm", --device wasm), or put fewer bodies into one world and more worlds into the batch.';
   const refuse = (what: string, bytes: number, bound: number) =>
-    new CorralError("kernel-too-large", `kernel ${oneLine(title)} keeps ${what}. ${remedy}`, { bytes, bound });
+    new CorralError("kernel-too-large", `kernel ${oneLine(title)} keeps ${what}. ${REMEDY}`, { bytes, bound });
   if (most > MOST_ARRAY)
     throw refuse(
       `${formatBytesExactly(most)} of a world in the private array ${largest}, which WebGPU devices compile up to ${formatBytesExactly(MOST_ARRAY)}`,
