@@ -9,6 +9,7 @@ import {
   floor,
   gt,
   lt,
+  max,
   min,
   mul,
   or,
@@ -60,6 +61,9 @@ const AIMS = 0.08;
 const FARTHEST = 0.25;
 /** How much of a tilt of the base the height of a foot that swings makes up for, on terrain. */
 const LEVELS = 0.5;
+/** On terrain: the tilt of the base that slows nothing, and how much of the command each rad beyond it takes. */
+const UPRIGHT = 0.05;
+const SLOWS = 6;
 /** How far it walks at least where its feet are lifted off their ground. */
 const STROLLS = 0.3;
 
@@ -101,6 +105,12 @@ function tiltOf(s: Scene): readonly [Scalar, Scalar] {
   return [mul(2, sub(mul(w, y), mul(x, z))), mul(-2, add(mul(y, z), mul(w, x)))];
 }
 
+/** What of a command it follows where the base tilts, 1 upright to 0. */
+function steady(s: Scene): Scalar {
+  const [x, y] = valueOf(s, "down");
+  return max(sub(1, mul(SLOWS, max(sub(sqrt(add(square(x), square(y))), UPRIGHT), 0))), 0);
+}
+
 const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
 
 /**
@@ -136,7 +146,9 @@ export function gaitOf(options: GaitOptions) {
   /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
   function advance(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
     if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
-    const wanted = under ? valueOf(t, "wanted").map((x) => mul(x, under.pace(t))) : valueOf(t, "wanted");
+    const wanted = under
+      ? valueOf(t, "wanted").map((x) => mul(x, mul(steady(t), under.pace(t))))
+      : valueOf(t, "wanted");
     const goals = [select(moves(t), 1, 0, "f32"), ...wanted];
     const part = min(div(t.dt, follows), 1);
     const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));

@@ -43,7 +43,7 @@ export const G1 = g1(G1_GAIT);
 /** The same on terrain: its feet follow the ground. */
 export const G1_ON_TERRAIN = g1({
   ...G1_GAIT,
-  rights: 0.15,
+  rights: 0.2,
   footing: {
     base: "pelvis",
     feet: ["left_ankle_roll", "right_ankle_roll"],
