@@ -77,14 +77,16 @@ function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactAr
     place: slots.table(`arm_${end}`, (p) => geoms.indexOf(p[end]), "i32"),
     round: slots.table(`arm_round_${end}`, (p) => Number(isRound(p[end])), "i32"),
     half: slots.table(`arm_half_${end}`, (p) => (isCapsule(p[end]) ? m.geom_size.at(3 * p[end] + 1) : 0)),
+    radius: slots.table(`arm_radius_${end}`, (p) => (isCapsule(p[end]) ? m.geom_size.at(3 * p[end]) : 0)),
   }));
 
   return (slot, which) => {
-    const { place, round, half } = ends[which];
+    const { place, round, half, radius } = ends[which];
     const at = place(slot);
     const normal = row(slots.frame(slot), 0);
     const from = sub3(slots.pos(slot), centre.vec3(at));
-    const t = axis ? alongSegment(axis.vec3(at), normal, from, half(slot)) : 0;
+    const reach = () => mul(which === 0 ? 1 : -1, add(radius(slot), mul(0.5, slots.dist(slot))));
+    const t = axis ? alongSegment(axis.vec3(at), normal, from, half(slot), reach()) : 0;
     const offset = axis ? scale3(axis.vec3(at), t) : ([0, 0, 0] as const);
     const rounded = eq(round(slot), 1);
     const off = from.map((x, k) => select(rounded, offset[k], x)) as unknown as Vec3;
@@ -96,13 +98,16 @@ function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactAr
   };
 }
 
-/** The place on a segment from which the normal leads to a point at `from` its centre; 0 for a segment of no length. */
-function alongSegment(axis: Vec3, normal: Vec3, from: Vec3, half: Scalar): Scalar {
+/**
+ * The place on a segment from which the normal leads to a point at `from` its centre; 0 for a segment of no length. Along
+ * its own axis `reach`, by which a contact lies from the segment, tells it: an edge may meet a capsule anywhere on its axis.
+ */
+function alongSegment(axis: Vec3, normal: Vec3, from: Vec3, half: Scalar, reach: Scalar): Scalar {
   const cosine = dot3(axis, normal);
   const sine2 = sub(1, mul(cosine, cosine));
   const [a, n] = [dot3(from, axis), dot3(from, normal)];
   const solved = div(sub(a, mul(cosine, n)), max(sine2, OBLIQUE));
-  const t = select(gt(sine2, OBLIQUE), solved, select(gt(a, 0), half, mul(-1, half)));
+  const t = select(gt(sine2, OBLIQUE), solved, mul(select(gt(cosine, 0), 1, -1), sub(n, reach)));
   return max(mul(-1, half), min(half, t));
 }
 
