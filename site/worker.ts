@@ -7,8 +7,10 @@ import { loadTaskModel } from "../src/env/task/load.ts";
 import type { Task } from "../src/env/task/task.ts";
 import type { VectorEnv } from "../src/env/index.ts";
 import { readPolicy } from "../src/export/read-policy.ts";
+import { CorralError } from "../src/core/errors.ts";
 import { isZip } from "../src/model/archive.ts";
 import { loadModel } from "../src/model/model.ts";
+import { decode } from "../src/model/source.ts";
 import { Stage } from "../src/render/poses.ts";
 import { loadShaders } from "../src/core/shader-text.ts";
 import { sceneShader } from "../src/render/renderer.ts";
@@ -24,7 +26,11 @@ const [ALONG, UP] = [4, 3];
 const REPORT_MS = 500;
 
 const tell = (message: FromWorker): void => (globalThis as unknown as Worker).postMessage(message);
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const isMissing = error instanceof CorralError && error.code === "missing-file";
+  return isMissing ? `${text}\nHere: drop a zip of the model with all files that it names.` : text;
+}
 
 /** Worlds that can be pushed, and whose steps are timed. */
 class Pushed {
@@ -74,7 +80,9 @@ async function pushAll(env: VectorEnv): Promise<void> {
 async function taskFor({ model }: Opening): Promise<Task> {
   if (!model) return taskOf("Ant-v5");
   const { name, bytes } = model;
-  const place = isZip(bytes) ? URL.createObjectURL(new Blob([bytes])) : new TextDecoder().decode(bytes);
+  // what is no XML would be the address of a model
+  const isText = !isZip(bytes) && /^\s*</.test(decode(bytes, name));
+  const place = isText ? new TextDecoder().decode(bytes) : URL.createObjectURL(new Blob([bytes]));
   const loaded = await loadModel(place);
   return { ...plainTask(loaded, place), id: loaded.name || name };
 }

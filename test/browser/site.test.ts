@@ -47,10 +47,18 @@ describe("the demo site", () => {
     await settled(page, `${inside("device")}.startsWith("16 worlds")`);
     await settled(page, stepped(2));
     expect(await page.locator("#shown").textContent()).toBe("m.xml");
-    await page
-      .locator("#files")
-      .setInputFiles([{ name: "bad.xml", mimeType: "text/xml", buffer: Buffer.from("<mujoco>") }]);
-    await settled(page, `document.querySelector("#note").textContent.includes("[model-compile]")`);
+    for (const [text, said] of [
+      ["<mujoco>", "[model-compile]"],
+      ["", "[empty-file] bad.xml is empty"],
+      [
+        '<mujoco><asset><mesh name="a" file="a.stl"/></asset><worldbody><geom type="mesh" mesh="a"/></worldbody></mujoco>',
+        "drop a zip of the model",
+      ],
+    ]) {
+      const bad = { name: "bad.xml", mimeType: "text/xml", buffer: Buffer.from(text) };
+      await page.locator("#files").setInputFiles([bad]);
+      await settled(page, `document.querySelector("#note").textContent.includes("${said}")`);
+    }
     await page.locator("#ants").click();
     await settled(page, `${inside("title")} === "Ant-v5"`);
     const frame = page.frameLocator("iframe");
