@@ -189,12 +189,32 @@ export interface MuJoCoVec extends AsyncDisposable {
 function assertMuJoCoCan(spec: EnvSpec): void {
   const { task, shape, model } = spec;
   const refuse = (text: string) =>
-    new CorralError("not-under-mujoco", `${task.id} cannot be stepped by MuJoCo: ${text}.`, { id: task.id });
+    new CorralError(
+      "not-under-mujoco",
+      `${task.id} cannot be stepped by MuJoCo: ${text}. Leave "mujoco" out; device: "cpu-f64" is float64 too.`,
+      { id: task.id },
+    );
   if (shape.actuators.driven.length > 0)
     throw refuse("its `actuators` act in each physics step, which MuJoCo does not know");
   if (model.speedLimits?.length) throw refuse("its `limits` hold speeds of joints, for which MuJoCo has no limit");
   const others = outsideOutputs(spec).filter((name) => OTHERWISE.test(name));
   if (others.length > 0) throw refuse(`it reads ${listed(others)}, which MuJoCo's data has in another form`);
+}
+
+const FLOAT64 = { device: "cpu-f64", autoreset: "disabled", recorder: false } as const;
+
+/**
+ * Says before anything is played whether MuJoCo can step an environment.
+ * @throws CorralError not-under-mujoco; what `makeVec` throws
+ */
+export async function assertUnderMuJoCo(env: string | Task, given: NamedOptions): Promise<void> {
+  const { definition } = await defineVec(env, mujocoOptions(given));
+  assertMuJoCoCan(definition.spec);
+}
+
+function mujocoOptions(given: NamedOptions): NamedOptions {
+  const { adapter: _, threads: __, tuned: ___, monitor: ____, ...others } = given as { [name: string]: unknown };
+  return { ...others, ...FLOAT64 } as unknown as NamedOptions;
 }
 
 /**
@@ -204,9 +224,7 @@ function assertMuJoCoCan(spec: EnvSpec): void {
  * @throws CorralError not-under-mujoco, mujoco-memory; what `makeVec` throws
  */
 export async function makeMuJoCoVec(env: string | Task, given: NamedOptions): Promise<MuJoCoVec> {
-  const { adapter: _, threads: __, tuned: ___, monitor: ____, ...others } = given as { [name: string]: unknown };
-  const options = { ...others, device: "cpu-f64", autoreset: "disabled", recorder: false } as unknown as NamedOptions;
-  const { settings, definition } = await defineVec(env, options);
+  const { settings, definition } = await defineVec(env, mujocoOptions(given));
   const { spec } = definition;
   assertMuJoCoCan(spec);
   const { vec, model } = settings;

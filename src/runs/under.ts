@@ -2,6 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
+import { assertUnderMuJoCo } from "../env/mujoco-vec.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import {
@@ -74,6 +75,7 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
   await assertInstalled(under);
   const { policy, id, options: own, checkpoint } = await policyFrom(source, given);
   const made = { ...own, seed };
+  if (under.includes("mujoco")) await assertUnderMuJoCo(id, { ...made, numEnvs: 1 });
 
   const results: UnderResult[] = [];
   for (const one of under) {

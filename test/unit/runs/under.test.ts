@@ -69,3 +69,19 @@ test("the command says what it takes", async () => {
     /--out goes with --under only beside --sweep/,
   );
 });
+
+test("what MuJoCo cannot step is refused before an episode is played", async () => {
+  const told: string[] = [];
+  const limits = { slider: { velocity: 3 } };
+  const refused = evaluateUnder(runOf("pendulum"), {
+    under: ["corral", "mujoco"],
+    episodes: 2,
+    env: { ...env, limits },
+    encode: encodePolicyOnnx,
+    onProgress: (one) => told.push(one),
+  });
+  await expect(refused).rejects.toThrow(
+    /^\[not-under-mujoco\] .*Leave "mujoco" out; device: "cpu-f64" is float64 too\.$/,
+  );
+  expect(told).toEqual([]);
+});
