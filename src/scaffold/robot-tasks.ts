@@ -1,6 +1,7 @@
 // tasks for a robot of one's own: walking as commanded, and reaching
 import { nameOf } from "../model/model.ts";
 import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
+import { hasGround } from "./stance.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
 export interface Places {
@@ -233,11 +234,13 @@ ${[
 
 /** The end of an arm goes where it is commanded. */
 export function reachTask(name: string, robot: Robot, { library, model: path }: Places): string {
-  const { model, motors } = robot;
+  const { model, motors, floor } = robot;
   const { expression, at, reach } = tipOf(robot);
   // goals that servos half a radian about home come to, in the corners too, over the ground
   const box = Math.max(0.05, 0.2 * reach);
-  const ranges = at.map((x, i) => [i === 2 ? Math.max(0.05, x - box) : x - box, x + box]);
+  // where the end starts is reached; nearer to the ground than 50 mm nothing else is wanted
+  const least = hasGround(model) ? Math.min(floor + 0.05, at[2]) : -Infinity;
+  const ranges = at.map((x, i) => [i === 2 ? Math.max(least, x - box) : x - box, x + box]);
   return `// ${name}: the end of a robot goes where it is commanded
 import { actionRateCost, command, defineTask, ${hasServos(robot) ? "servo, " : ""}startAround, torqueCost, tracking } from ${text(library)};
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeVec, type Task } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
-import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
+import { reachTask, velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { wheelsOf } from "../../../src/scaffold/motors.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { swayOf } from "../../../src/scaffold/track-task.ts";
@@ -301,4 +301,20 @@ test("what is raised is a joint that floats or slides, by a length", async () =>
   for (const raise of ["root", ["root"], ["root", NaN], ["j0", 0.1], [99, 0.1], [-1, 0.1]])
     await expect(made(raise)).rejects.toMatchObject({ code: "bad-term" });
   await expect(made(["rot", 0.1])).rejects.toMatchObject({ code: "unknown-name" });
+});
+
+test.each([
+  ["without a floor", "", -0.3],
+  ["over a floor far below", '<geom type="plane" size="1 1 1" pos="0 0 -1"/>', -0.3],
+  ["near the floor", '<geom type="plane" size="1 1 1" pos="0 0 -0.22"/>', -0.2],
+])("goals of an end below 0 are about it: %s", async (_, floor, least) => {
+  const model =
+    await loadModel(`<mujoco><worldbody>${floor}<body><joint name="j" axis="0 1 0"/><geom type="capsule" size="0.01" fromto="0 0 0 0 0 -0.1" contype="0"/>
+    <body pos="0 0 -0.1"><joint name="k" axis="0 1 0"/><geom type="capsule" size="0.01" fromto="0 0 0 0 0 -0.1" contype="0"/><site name="tip" pos="0 0 -0.1"/></body></body></worldbody>
+    <actuator><position joint="j"/><position joint="k"/></actuator></mujoco>`);
+  const text = reachTask("low", await robotOf(model), { library: "corral", model: "low.xml" });
+  const [, low, high] = /\[(-?[\d.]+), (-?[\d.]+)\],\n\s*\]\)/.exec(text)!.map(Number);
+  expect(low).toBeLessThan(high);
+  expect(low).toBeLessThanOrEqual(-0.1);
+  expect(low).toBeGreaterThanOrEqual(least);
 });
