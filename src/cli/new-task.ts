@@ -155,8 +155,9 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   try {
     writeOutput(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined }));
     if (isFree) {
-      const { lift } = await robotOf(await loadModel(scene));
-      writeOutput(scene, urdfScene(name, model, { file, height: lift }));
+      const { lift, mass, span } = await robotOf(await loadModel(scene));
+      const carries = 9.81 * mass * Math.max(lift, span);
+      writeOutput(scene, urdfScene(name, model, { file, height: lift, carries }));
     }
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
     return {

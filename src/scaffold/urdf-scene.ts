@@ -9,6 +9,8 @@ export interface SceneOptions {
   readonly file: string;
   /** It stands free, its frame at this height (m); undefined: it is fixed to the world. */
   readonly height: number | undefined;
+  /** Its weight times its height (N m), where both are known. */
+  readonly carries?: number;
 }
 
 /** A servo spends its force on so much of an error (rad, m); its damping is this part of its stiffness (s). */
@@ -17,6 +19,11 @@ const SERVO_DAMPING = 0.05;
 /** rad/s that wheels are asked for at most, and the error that takes all of their torque. */
 const WHEEL_SPEED = 20;
 const WHEEL_ERROR = 5;
+/**
+ * Of a robot that stands free, the part of its weight times its height that servos are stiff enough for at most: motors of Go1,
+ * ANYmal and G1 have 0.3 to 0.7 of it. Many URDFs say 100 or 1,000 N m of any joint.
+ */
+const STANDING = 1;
 /** s, of the scene. */
 const TIMESTEP = 0.002;
 
@@ -33,7 +40,7 @@ function forceOf(model: Model, joint: number): number {
   return 9.81 * 0.3 * Math.max(hangs, 0.2 * mass(() => true));
 }
 
-function actuatorOf(model: Model, joint: number, isWheel: boolean): string {
+function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number): string {
   const name = escaped(nameOf(model, "joint", joint));
   const force = forceOf(model, joint);
   const bound = `forcerange="${short(-force)} ${short(force)}"`;
@@ -41,7 +48,7 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean): string {
     return `<velocity name="${name}" joint="${name}" kv="${short(force / WHEEL_ERROR)}" ctrlrange="-${WHEEL_SPEED} ${WHEEL_SPEED}" ${bound}/>`;
   // stiffer than this a free link would swing faster than steps can follow
   const inertia = model.dof_M0[model.jnt_dofadr[joint]];
-  const kp = Math.min(force / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
+  const kp = Math.min(Math.min(force, most) / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
   return `<position name="${name}" joint="${name}" kp="${short(kp)}" kv="${short(SERVO_DAMPING * kp)}" ${bound}/>`;
 }
 
@@ -49,7 +56,7 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean): string {
  * The scene: a floor, the robot of a URDF, a servo of position for each of its joints that follows no other, and one of velocity for its wheels.
  * @throws CorralError no-actuators where no joint could have one
  */
-export function urdfScene(name: string, model: Model, { file, height }: SceneOptions): string {
+export function urdfScene(name: string, model: Model, { file, height, carries = Infinity }: SceneOptions): string {
   const wheels = wheelsOf(model);
   // what follows another is moved by it
   const follow = new Set(followersOf(model).map(({ joint }) => joint));
@@ -64,6 +71,7 @@ export function urdfScene(name: string, model: Model, { file, height }: SceneOpt
       "no-actuators",
       "the URDF has no joint that could be driven, and says of nothing else what moves it. Write an MJCF with <actuator>, thrusters as <motor site>.",
     );
+  const most = STANDING * carries;
   const attached = `<attach model="robot" prefix=""/>`;
   const robot =
     height === undefined
@@ -84,7 +92,7 @@ export function urdfScene(name: string, model: Model, { file, height }: SceneOpt
     ${robot}
   </worldbody>
   <actuator>
-${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j))}`).join("\n")}
+${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j), most)}`).join("\n")}
   </actuator>
 </mujoco>
 `;

@@ -215,6 +215,18 @@ const urdf = `<robot name="cart"><link name="base"><inertial><mass value="4"/><i
     )
     .join("")}</robot>`;
 
+test("servos for a URDF are no stiffer than its weight asks for, whatever effort it says", async () => {
+  const stiffness = async (effort: string): Promise<number> => {
+    writeFileSync(join(folder, "strong.urdf"), urdf.replaceAll('effort="8"', `effort="${effort}"`));
+    const { code } = await cli.run("new-task", `strong${effort}`, "--robot", "strong.urdf", "--kind", "velocity");
+    expect(code).toBe(0);
+    return Number(/<position .*kp="([^"]+)"/.exec(readFileSync(join(folder, `strong${effort}.xml`), "utf8"))![1]);
+  };
+  // 5 kg, 0.2 m high, over an error of 0.67 rad
+  expect(await stiffness("1000")).toBeCloseTo((9.81 * 5 * 0.2) / 0.67, 1);
+  expect(await stiffness("4")).toBeCloseTo(4 / 0.67, 1);
+});
+
 test("a URDF gets a scene with a floor and actuators, in which it stands, and a task for it", async () => {
   writeFileSync(join(folder, "cart.urdf"), urdf);
   const asked = await cli.run("new-task", "drive", "--robot", "cart.urdf");
