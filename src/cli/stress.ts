@@ -100,8 +100,12 @@ export async function run(args: string[]): Promise<number> {
 
   assertWritable("html", values.html, { leave: false });
   // the task of a file is registered in this process alone
-  const { report, code } = await inChild(args.map((arg) => (arg === target ? (taskFileOf(arg) ?? arg) : arg)));
-  if (report === undefined) return code ?? EXIT.failed;
+  const { report, code, signal } = await inChild(args.map((arg) => (arg === target ? (taskFileOf(arg) ?? arg) : arg)));
+  if (report === undefined) {
+    // a process that ended by itself said why
+    if (code === null) progress(`the process died (signal ${signal}) before its first batch was made`);
+    return code ?? EXIT.failed;
+  }
   if (values.html !== undefined) {
     writeOutput(values.html, stressPage(report));
     progress(`wrote ${values.html}`);
@@ -112,7 +116,9 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /** Runs the same command with `--child` and collects its events. */
-async function inChild(args: readonly string[]): Promise<{ report: StressReport | undefined; code: number | null }> {
+async function inChild(
+  args: readonly string[],
+): Promise<{ report: StressReport | undefined; code: number | null; signal: NodeJS.Signals | null }> {
   const others = args.filter((arg) => arg !== "--json");
   const [program, entry] = corralCommand();
   const child = spawn(program, [entry, "stress", "--child", ...others], {
@@ -128,7 +134,7 @@ async function inChild(args: readonly string[]): Promise<{ report: StressReport 
     child.on("close", (...ended) => resolve(ended));
   });
   const finished = events.at(-1)?.kind === "end";
-  return { report: stressReport(events, finished ? null : { code, signal }), code };
+  return { report: stressReport(events, finished ? null : { code, signal }), code, signal };
 }
 
 function tellProgress(event: StressEvent): void {

@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { corralInside as corral } from "../../support/cli-inside.ts";
+import { corral } from "../../support/cli.ts";
+import { corralInside } from "../../support/cli-inside.ts";
 import { writeOutput } from "../../../src/cli/write-output.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-write-output-"));
@@ -23,12 +24,16 @@ test("a file system that refuses is named with a remedy, and nothing is left", (
 test("a page that would not be written is refused before the run, and is not made", async () => {
   writeFileSync(join(root, "plain"), "");
   const html = join(root, "plain", "page.html");
-  const refused = await corral(["stress", "CartPole", "--html", html, "--device", "wasm"]);
+  const refused = await corralInside(["stress", "CartPole", "--html", html, "--device", "wasm"]);
   expect([refused.code, refused.stderr]).toEqual([
     2,
     expect.stringContaining(`[usage] --html is '${html}', which cannot be written`),
   ]);
   const later = join(root, "later.html");
   const failed = await corral(["stress", "CartPole", "--html", later, "--device", "wasm", "--budget", "1KB"]);
-  expect([failed.code, existsSync(later)]).toEqual([3, false]);
+  expect([failed.code, failed.stderr, existsSync(later)]).toEqual([
+    3,
+    expect.stringContaining("[budget-exceeded] CartPole with 64 worlds"),
+    false,
+  ]);
 });
