@@ -98,6 +98,16 @@ def test_a_pipe_that_is_cut(make):
     assert gone(pid)
 
 
+@pytest.mark.own_process
+def test_a_node_that_hangs_is_closed(make, monkeypatch):
+    monkeypatch.setattr(sys.modules["corral._client"], "CLOSE_WITHIN", 0.2)
+    envs = make()
+    pid = envs.pid
+    os.kill(pid, signal.SIGSTOP)
+    envs.close()
+    assert gone(pid)
+
+
 PARTIAL = """#!/bin/sh
 [ "$1" = --version ] && echo v22.0.0 && exit
 read hello && echo '{"id":1,"ok":{}}' && read request && printf '{"id":2,"ok":{"inf' && echo "the roof fell in" >&2

@@ -178,6 +178,7 @@ def test_actions_beyond_their_type_are_no_remainders(make):
             envs.step(actions)
         assert caught.value.code == "bad-action"
         assert "no int32" in str(caught.value)
+    assert refused(envs.step, [[1], [0, 1]]).code == "bad-action"
     envs.step(np.array([1, 0], dtype=np.uint8))
 
 
@@ -211,6 +212,7 @@ def test_options_by_both_names_and_refusals(make):
     assert refused(make, max_episode_step=7).code == "unknown-option"
     assert refused(make, num_envs=0).code == "bad-num-envs"
     assert refused(make, num_envs=10**6, budget="1MiB").code == "budget-exceeded"
+    assert refused(make, frame_skip=lambda: 1).code == "bad-option"
     error = refused(make, num_envs=1.5)
     assert error.code in str(error) and pickle.loads(pickle.dumps(error)).code == error.code
 
@@ -225,6 +227,9 @@ def test_state_parameters_and_attributes(make):
     assert refused(envs.set_state, qpos=[1.0]).code == "bad-shape"
     assert refused(envs.set_state, qpso=[1.0]).code == "unknown-field"
     assert refused(envs.get_state, "qpos", worlds=[3]).code == "bad-world"
+    # more than the shared memory has room for
+    assert refused(envs.get_state, *["qpos"] * 50).code == "bad-shape"
+    assert refused(envs.set_state, worlds=[0] * 50, qpos=np.zeros((50, 2))).code == "bad-shape"
     assert envs.get_attr("num_envs") == (3, 3, 3)
     assert len(envs.call("health")) == 3
 

@@ -125,6 +125,10 @@ class Client:
         found: dict[str, Any] = reply["ok"]
         return found
 
+    def forget(self, number: int) -> None:
+        """Leaves the answer to a call to be read, and thrown away, before the next."""
+        self._abandoned.add(number)
+
     def _receive(self) -> None:
         assert self._process.stdout is not None
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -99,6 +100,7 @@ class Held:
                 text = f'a field is named {name!r}, which is no text. Pass names one by one: get_state("qpos", "qvel").'
                 raise CorralError("unknown-field", text)
         chosen = {} if worlds is None else {"worlds": indices(worlds)}
+        self._assert_room("get_state", [self._size(name) for name in names], worlds)
         lengths = self._client.call("getState", self._of, names=list(names), **chosen)["lengths"]
         found: dict[str, npt.NDArray[np.float64]] = {}
         at = 0
@@ -115,11 +117,22 @@ class Held:
         """
         self._assert_open()
         chosen = {} if worlds is None else {"worlds": indices(worlds)}
+        self._assert_room("set_state", [self._size(name) for name in values], worlds)
         rows = {name: self._rows(name, value, self._count(worlds)) for name, value in values.items()}
         flat = np.concatenate(list(rows.values())) if rows else np.empty(0)
         self._arrays["values"][: flat.size] = flat
         fields = [[name, int(row.size)] for name, row in rows.items()]
         self._client.call("setState", self._of, fields=fields, **chosen)
+
+    def _size(self, name: str) -> int:
+        """Numbers of a field that one world has; none of a field that the other side will refuse."""
+        return math.prod(self.fields.get(name, (0,)))
+
+    def _assert_room(self, what: str, sizes: Sequence[int], worlds: Sequence[int] | None) -> None:
+        asked, room = sum(sizes) * self._count(worlds), self._arrays["values"].size
+        if asked > room:
+            text = f"{what} is asked for {asked} numbers; all fields of all worlds are {room}. Name each field and each world once."
+            raise CorralError("bad-shape", text)
 
     def _count(self, worlds: Sequence[int] | None) -> int:
         return int(self.facts["numEnvs"]) if worlds is None else len(worlds)
@@ -163,16 +176,21 @@ class Held:
         client, self._connection = self._connection, None
         if client is None:
             return
-        if collected and client.holders > 1:
+        client.holders -= 1
+        if collected and client.holders > 0:
             # this may be in the midst of a call of one that shares the process
             client.left.append(self._of)
         else:
             try:
-                client.call("close", self._of)
+                call = client.send("close", self._of)
+                if client.holders > 0:
+                    client.wait(call)
+                else:
+                    # one that hangs never answers
+                    client.forget(call)
             except CorralError:
                 # it is closed if its process is gone
                 pass
-        client.holders -= 1
         if client.holders == 0:
             client.close()
         self._arrays.close()

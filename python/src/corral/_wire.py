@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import CorralError
+
 PROTOCOL = 2
 EXACT = 2**53
 
@@ -35,7 +37,10 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if hasattr(value, "__fspath__"):
         return str(value.__fspath__())
-    raise TypeError(f"{type(value).__name__} is no number, text, list or dictionary, so it cannot be an option of corral")
+    raise CorralError(
+        "bad-option",
+        f"an option is {value!r}, of {type(value).__name__}, which another process cannot be told. Pass a number, text, list or dictionary.",
+    )
 
 
 def _special(found: dict[str, Any]) -> Any:

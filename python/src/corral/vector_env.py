@@ -183,7 +183,10 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         if type(actions) is np.ndarray and actions.shape == into.shape and actions.dtype == into.dtype:
             into[...] = actions
             return
-        found = np.asarray(actions)
+        try:
+            found = np.asarray(actions)
+        except ValueError as error:
+            raise CorralError("bad-action", f"actions make no array: {error}. Pass one of shape {into.shape}, a row a world.") from error
         if found.shape != into.shape:
             raise CorralError("bad-action", f"actions have shape {found.shape}; they are {into.shape}, a row a world.")
         if into.dtype.kind == "i" and found.dtype.kind not in "iu":
