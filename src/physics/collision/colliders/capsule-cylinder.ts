@@ -1,5 +1,5 @@
 // a capsule and a cylinder, which MuJoCo leaves to its general convex collider
-import { array, loop, variable, when } from "../../../trace/control.ts";
+import { array, breakIf, loop, variable, when, type Variable } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -7,6 +7,7 @@ import {
   clamp,
   div,
   eq,
+  ge,
   gt,
   le,
   lt,
@@ -64,6 +65,17 @@ interface Meeting {
   point: Vec3;
 }
 
+/** Halves an interval about the place where `isRising` becomes true, until no number lies between its ends. */
+function halve(low: Variable, high: Variable, isRising: (middle: Scalar) => Bool): void {
+  loop(HALVINGS, () => {
+    const middle = mul(0.5, add(low.get(), high.get()));
+    breakIf(or(le(middle, low.get()), ge(middle, high.get())));
+    const rising = isRising(middle);
+    high.set(select(rising, middle, high.get()));
+    low.set(select(rising, low.get(), middle));
+  });
+}
+
 /** The nearest points of a segment and a cylinder that it does not enter: the distance is convex along it. */
 function outside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height: Scalar): Meeting {
   const offset = (p: Vec3): Vec3 => {
@@ -72,12 +84,7 @@ function outside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height:
     return [mul(p[0], beyond), mul(p[1], beyond), sub(p[2], clamp(p[2], neg(height), height))];
   };
   const [low, high] = [variable("low", neg(half)), variable("high", half)];
-  loop(HALVINGS, () => {
-    const middle = mul(0.5, add(low.get(), high.get()));
-    const rising = gt(dot3(offset(addScaled3(center, middle, axis)), axis), 0);
-    high.set(select(rising, middle, high.get()));
-    low.set(select(rising, low.get(), middle));
-  });
+  halve(low, high, (t) => gt(dot3(offset(addScaled3(center, t, axis)), axis), 0));
   const point = addScaled3(center, mul(0.5, add(low.get(), high.get())), axis);
   const away = offset(point);
   const distance = norm3(away);
@@ -151,12 +158,7 @@ function overRim(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height:
     const lever = sub(mul(abs(c1), over(x)), abs(c2));
     return add(sub(mul(height, s), mul(mul(radius, s), over(mul(s, x)))), lever);
   };
-  loop(HALVINGS, () => {
-    const middle = mul(0.5, add(low.get(), high.get()));
-    const rising = gt(slope(middle), 0);
-    high.set(select(rising, middle, high.get()));
-    low.set(select(rising, low.get(), middle));
-  });
+  halve(low, high, (x) => gt(slope(x), 0));
 
   const x = mul(0.5, add(low.get(), high.get()));
   const signed = (value: Scalar, by: Scalar) => select(lt(by, 0), neg(value), value);
@@ -220,6 +222,8 @@ export const capsuleCylinder: Collider = (a, b, margin) => {
   for (let k = 0; k < SEARCHES; k++) found.set(k, 0);
 
   loop(SEARCHES, (k) => {
+    // turns look for further contacts
+    breakIf(and(gt(k, 0), eq(found.get(0), 0)));
     const about = first.pos.get();
     const axis = select3(le(k, 2), first.t1.get(), first.t2.get());
     const { sine, shift } = turnOf(k);
