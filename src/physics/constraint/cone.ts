@@ -64,7 +64,7 @@ export function contactLaw(cone: number, p: ConeParams, D: Scalar, Jaref: readon
 }
 
 /** An elliptic cone's D along a tangent goes by the square of its friction. */
-function narrowed(p: ConeParams): ConeParams {
+export function narrowed(p: ConeParams): ConeParams {
   if (!p.share) return p;
   return {
     ...p,

@@ -1,10 +1,41 @@
 // what the solver keeps of each active contact: its rows of Jaref, jv and efc_D
 import { array, type LocalArray } from "../../trace/control.ts";
-import { add, and, dotn, gt, max, mul, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
-import { changed, contactLaw, type ContactLaw } from "../constraint/cone.ts";
+import {
+  add,
+  and,
+  dotn,
+  gt,
+  max,
+  mul,
+  ne,
+  neg,
+  or,
+  select,
+  sub,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { changed, contactLaw, curvature, type ConeParams, type ContactLaw } from "../constraint/cone.ts";
+import { alongCone, coneLine } from "../constraint/cone-line.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
+import { ConeLines } from "./cone-lines.ts";
+import { searchesIslands } from "./island-lines.ts";
 import { KeptLaw, type LawBefore } from "./kept-law.ts";
+import { FEW_ITERATIONS, hasCones } from "./precision.ts";
+
+/** A point of the search direction beside its start. */
+interface Along {
+  /** How much less the forces push along the direction than at the start. */
+  readonly changes: Scalar;
+  /** Second derivative of the cost. */
+  readonly curvature: () => Scalar;
+  /** Whether the costs here and at the start are not one parabola. */
+  readonly parts: () => Bool;
+  /** The cost beyond that at the start and what its forces push until here. */
+  readonly apart: () => Scalar;
+}
 
 /** Rows of the active contacts, by the contact's runtime index; `dim` each, along normal, tangents, torsion, roll. */
 export class ContactEfc {
@@ -22,6 +53,8 @@ export class ContactEfc {
   readonly #share: readonly LocalArray[] | undefined;
   /** The law at Jaref, where there is room for it: what searches compare others with. */
   readonly #law: KeptLaw | undefined;
+  /** Lines of cones, where there is room for them and a search asks for no costs. */
+  readonly #lines: ConeLines | undefined;
 
   constructor(m: ModelView, rows: ContactRows) {
     this.#m = m;
@@ -30,7 +63,9 @@ export class ContactEfc {
     this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n, "f32", true));
     this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n, "f32", true));
     this.#D = array("efc_D", n, "f32", true);
-    this.#law = m.form.hasRoom ? new KeptLaw(rows.dim, n) : undefined;
+    const goesOn = m.opt.ls_iterations >= FEW_ITERATIONS && !searchesIslands(m);
+    this.#lines = m.form.hasRoom && hasCones(m, rows) && goesOn ? new ConeLines(rows.dim, n) : undefined;
+    this.#law = m.form.hasRoom && !this.#lines ? new KeptLaw(rows.dim, n) : undefined;
     if (!rows.anyStiff) return;
     this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true));
     this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true));
@@ -84,10 +119,14 @@ export class ContactEfc {
     jv.forEach((x, k) => this.#jv[k].set(index, x));
   }
 
-  #fullLaw(index: Int, slot: Int, Jaref: readonly Scalar[], D = this.#D.get(index)): ContactLaw {
+  #cone(index: Int, slot: Int): ConeParams {
     const share = this.#share?.map((a) => a.get(index));
     const cone = this.#rows.cone(slot);
-    return contactLaw(this.#m.opt.cone, share ? { ...cone, share } : cone, D, Jaref);
+    return share ? { ...cone, share } : cone;
+  }
+
+  #fullLaw(index: Int, slot: Int, Jaref: readonly Scalar[], D = this.#D.get(index)): ContactLaw {
+    return contactLaw(this.#m.opt.cone, this.#cone(index, slot), D, Jaref);
   }
 
   /** The force law at Jaref, without the directions in which no dof moves the contact. */
@@ -118,8 +157,39 @@ export class ContactEfc {
     this.#law?.set(index, law);
   }
 
+  /** The contact at `alpha` along the search direction; `isFirst` at the first point of a search. */
+  along(index: Int, slot: Int, alpha: Scalar, isFirst: boolean): Along {
+    if (this.#lines) return this.#alongCone(this.#lines, index, slot, alpha, isFirst);
+    const jv = this.jv(index);
+    const before = this.#lawBefore(index, slot);
+    const law = this.law(index, slot, this.at(index, alpha));
+    const less = law.force.map((f, k) => sub(f, before.force[k]));
+    return {
+      changes: dotn(less, jv),
+      curvature: () => curvature(law, jv, this.#m.form.hasRoom),
+      parts: () => or(before.differs(law), or(before.inCone, law.inCone)),
+      apart: () => add(sub(law.cost, before.cost), mul(alpha, dotn(before.force, jv))),
+    };
+  }
+
+  #alongCone(lines: ConeLines, index: Int, slot: Int, alpha: Scalar, isFirst: boolean): Along {
+    if (isFirst)
+      lines.set(index, coneLine(this.#cone(index, slot), this.#D.get(index), this.Jaref(index), this.jv(index)));
+    const line = lines.get(index);
+    const here = alongCone(line, alpha);
+    const start = alongCone(line, 0);
+    return {
+      changes: neg(here.rise),
+      curvature: () => here.curvature,
+      parts: () => or(changed([start.isFree], [here.isFree]), or(start.inCone, here.inCone)),
+      apart: () => {
+        throw new Error("a search that asks for costs keeps no lines");
+      },
+    };
+  }
+
   /** The law at Jaref, as it was kept; where there is no room it is made anew. */
-  lawBefore(index: Int, slot: Int): LawBefore {
+  #lawBefore(index: Int, slot: Int): LawBefore {
     if (this.#law) return this.#law.at(index);
     const law = this.law(index, slot, this.at(index, 0));
     return { ...law, differs: (other) => changed(law.state, other.state) };

@@ -6,7 +6,6 @@ import {
   add,
   and,
   div,
-  dotn,
   eq,
   ge,
   gt,
@@ -27,7 +26,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../../model/enums.ts";
-import { changed, curvature, type ContactLaw } from "../constraint/cone.ts";
+import { changed, type ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { eachRow, listRows, rowDot, rowLaw, type Row, type RowLaw, type Rows } from "../constraint/rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
@@ -49,8 +48,6 @@ import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
 import type { Coupled, SolverSpace } from "./space.ts";
 import { hasWeights, judgesIslands, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
-
-type Cost = { readonly cost: Scalar };
 
 /** The constraints of a world, and the space that holds qacc, grad and H. */
 export interface SolverInput {
@@ -245,10 +242,10 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       if (truncated) cost.set(mul(a, add(slopeAtZero, mul(mul(0.5, a), gaussCurvature))));
       stateChanged.set(false);
       // `changes`: how much less the forces push along jv than at 0. On one parabola that says the cost: costs themselves would cancel
-      const addCost = (law: Cost, before: Cost, pushBefore: () => Scalar, changes: Scalar, parts: Bool) => {
+      const addCost = (apart: () => Scalar, changes: Scalar, parts: Bool) => {
         if (!truncated) return;
-        const apart = add(sub(law.cost, before.cost), mul(a, pushBefore()));
-        cost.set(add(cost.get(), select(parts, apart, mul(mul(-0.5, a), changes))));
+        const other = apart();
+        cost.set(add(cost.get(), select(parts, other, mul(mul(-0.5, a), changes))));
       };
       const addRow = (row: Row) => {
         const weight = weights.row(row);
@@ -258,23 +255,17 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         deriv0.set(sub(deriv0.get(), mul(weight, changes)));
         deriv1.set(add(deriv1.get(), mul(weight, mul(law.hessian, square(jv)))));
         const parts = changed(before.state, law.state);
-        addCost(law, before, () => mul(before.force, jv), changes, parts);
+        addCost(() => add(sub(law.cost, before.cost), mul(a, mul(before.force, jv))), changes, parts);
         stateChanged.set(or(stateChanged.get(), parts));
       };
       const addContact = (c: Int, slot: Int) => {
         if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
         const weight = weights.contact(slot);
-        const jv = efc.jv(c);
-        const before = efc.lawBefore(c, slot);
-        const law = efc.law(c, slot, efc.at(c, a));
-        const changes = dotn(
-          law.force.map((f, k) => sub(f, before.force[k])),
-          jv,
-        );
+        const { changes, ...at } = efc.along(c, slot, a, setsJv);
         deriv0.set(sub(deriv0.get(), mul(weight, changes)));
-        deriv1.set(add(deriv1.get(), mul(weight, curvature(law, jv, m.form.hasRoom))));
-        const parts = or(before.differs(law), or(before.inCone, law.inCone));
-        addCost(law, before, () => dotn(before.force, jv), changes, parts);
+        deriv1.set(add(deriv1.get(), mul(weight, at.curvature())));
+        const parts = at.parts();
+        addCost(at.apart, changes, parts);
         stateChanged.set(or(stateChanged.get(), parts));
       };
       eachRow(rows, (row) => (lines ? lines.ofRow(row, () => addRow(row)) : addRow(row)));

@@ -1,0 +1,100 @@
+// the cost of a contact with an elliptic cone along a line: what is the same at all of its points, and what one of them takes
+import {
+  add,
+  and,
+  div,
+  dotn,
+  ge,
+  gt,
+  isNode,
+  le,
+  max,
+  mul,
+  neg,
+  not,
+  select,
+  sqrt,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import { MINVAL } from "../../trace/vector.ts";
+import { narrowed, type ConeParams } from "./cone.ts";
+
+/** A contact along Jaref + alpha v. N and T are those of the cone, T the length of the tangents u. */
+export interface ConeLine {
+  /** Friction of the regularised cone. */
+  readonly mu: Scalar;
+  /** 1 / R of the normal over mu² (1 + mu²). */
+  readonly Dm: Scalar;
+  /** N and u at the start, and their rates. */
+  readonly N: Scalar;
+  readonly u: readonly Scalar[];
+  readonly dN: Scalar;
+  readonly du: readonly Scalar[];
+  /** The square of the length of `du`. */
+  readonly dudu: Scalar;
+  /** Second derivative of the cost where it is quadratic, and by how much its slope at the start is more than that of `slope`. */
+  readonly flat: Scalar;
+  readonly beside: Scalar;
+  /** First derivative at the start. */
+  readonly slope: Scalar;
+}
+
+/** A point of a line. */
+export interface ConePoint {
+  /** Slope less that at the start. */
+  readonly rise: Scalar;
+  readonly curvature: Scalar;
+  /** Whether the contact pushes nothing, and whether it is in the cone, where its cost is not quadratic. */
+  readonly isFree: Bool;
+  readonly inCone: Bool;
+}
+
+/** Where a contact is, and how it slides there. */
+function sliding({ mu }: Pick<ConeLine, "mu">, N: Scalar, u: readonly Scalar[]) {
+  const T = sqrt(sum(u.map(square)));
+  const isFree = ge(N, mul(mu, T));
+  const inCone = and(not(isFree), gt(add(mul(mu, N), T), 0));
+  return { isFree, inCone, inverseT: div(1, max(T, MINVAL)), past: sub(N, mul(mu, T)) };
+}
+
+/** The line of a contact from Jaref along v. `D`: 1 / R of the normal. */
+export function coneLine(params: ConeParams, D: Scalar, Jaref: readonly Scalar[], v: readonly Scalar[]): ConeLine {
+  const p = narrowed(params);
+  const { mu } = p;
+  const ofTangent = (x: Scalar, k: number) => select(gt(p.condim, k + 1), mul(x, p.friction[k]), 0);
+  const [[N, ...u], [dN, ...du]] = [Jaref, v].map(([normal, ...tangents]) => [
+    mul(normal, mu),
+    ...tangents.map(ofTangent),
+  ]);
+  const Dm = div(D, mul(square(mu), add(1, square(mu))));
+  const weighed = v.map((x, k) =>
+    k === 0 ? mul(D, x) : select(gt(p.condim, k), mul(mul(D, p.tangentD[k - 1]), x), 0),
+  );
+  const start = sliding(p, N, u);
+  const straight = dotn(weighed, Jaref);
+  const bent = mul(Dm, mul(start.past, sub(dN, mul(mu, mul(dotn(u, du), start.inverseT)))));
+  const slope = select(start.isFree, 0, select(start.inCone, bent, straight));
+  return { mu, Dm, N, u, dN, du, dudu: dotn(du, du), flat: dotn(weighed, v), beside: sub(straight, slope), slope };
+}
+
+/** The point at `alpha`. */
+export function alongCone(line: ConeLine, alpha: Scalar): ConePoint {
+  const { mu, Dm, dN, du, flat } = line;
+  const u = line.u.map((x, k) => add(x, mul(alpha, du[k])));
+  const { isFree, inCone, inverseT, past } = sliding(line, add(line.N, mul(alpha, dN)), u);
+  const dT = mul(dotn(u, du), inverseT);
+  const rate = sub(dN, mul(mu, dT));
+  const bent = sub(mul(Dm, mul(past, rate)), line.slope);
+  const turning = mul(sub(line.dudu, square(dT)), inverseT);
+  const curved = mul(Dm, sub(square(rate), mul(mul(mu, past), turning)));
+  return {
+    rise: select(isFree, neg(line.slope), select(inCone, bent, add(line.beside, mul(alpha, flat)))),
+    curvature: select(isFree, 0, select(inCone, curved, flat)),
+    isFree,
+    inCone,
+  };
+}
