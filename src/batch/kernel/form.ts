@@ -18,8 +18,8 @@ import { mayOverflow, traceSimulation } from "./simulation-kernel.ts";
 import { simParams } from "../params.ts";
 import { fieldRequest, stateFields } from "./record-io.ts";
 
-/** Products of one factorisation beyond which straight-line code is not even traced: it takes minutes to compile. */
-const MAX_FACTOR_PRODUCTS = 12_000;
+/** Products of one factorisation beyond which straight-line code is not even traced: it takes minutes to compile, or to emit. */
+const MAX_FACTOR_PRODUCTS = { driver: 12_000, none: 16_000 };
 /** Bodies beyond which the smooth dynamics alone are too long. */
 const MAX_BODIES = 80;
 /** Dofs in a line beyond which what depends on what is too deep: registers run out, and compiling takes a minute. */
@@ -32,8 +32,8 @@ export const MOST_COMPILE_SECONDS = 15;
 /** Dofs beyond which GPUs' registers and instruction caches are too small for straight-line code (docs/decisions/0043). */
 const MAX_DOFS_ON_GPU = 15;
 
-/** Operations of straight-line code beyond which it takes long to emit, and gains little (docs/decisions/0105). */
-const MOST_OPERATIONS = 80_000;
+/** Operations of straight-line code beyond which it takes long to emit (docs/decisions/0122). */
+const MOST_OPERATIONS = 120_000;
 
 const known = new WeakMap<Model, Partial<Record<Target, boolean>>>();
 
@@ -57,7 +57,7 @@ function isShort(model: Model, target: Target): boolean {
   const groups = [...geomPairs(model).map((p) => [...pairDofs(model, p).keys()]), ...rowDofs(model)];
   const { rows } = coupledSparsity(model, groups);
   const products = rows.reduce((n, { length }) => n + (length * (length - 1)) / 2, 0);
-  if (products > MAX_FACTOR_PRODUCTS) return false;
+  if (products > MAX_FACTOR_PRODUCTS[target === "none" ? "none" : "driver"]) return false;
   if (model.nv * model.nbody <= SMALL) return true;
   const cost = simulationCost(model, true);
   return target === "none" ? cost.arithmetic <= MOST_OPERATIONS : mostCompileSeconds(cost) <= MOST_COMPILE_SECONDS;
