@@ -6,8 +6,6 @@ import {
   dotn,
   ge,
   gt,
-  isNode,
-  le,
   max,
   mul,
   neg,

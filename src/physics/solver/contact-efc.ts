@@ -7,7 +7,6 @@ import {
   gt,
   max,
   mul,
-  ne,
   neg,
   or,
   select,
