@@ -2,7 +2,7 @@
 import { inLine } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
-import { checked, fillIn, NAMES, sortOut, unknownOption, type Given } from "../core/options.ts";
+import { badOption, checked, fillIn, NAMES, sortOut, unknownOption, type Given } from "../core/options.ts";
 import { mjtCone, mjtSolver } from "../model/enums.ts";
 import { fieldSize, fieldsOf, type FieldName } from "../model/fields.ts";
 import { assertModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
@@ -48,7 +48,9 @@ function overridden(model: Model, options: SimulationOptions): Model {
 
 function checkOutputs(outputs: readonly string[]): void {
   const known = fieldsOf("derived").map((f) => f.name as string);
-  for (const name of checked("outputs", NAMES, outputs)) {
+  for (const [i, name] of checked("outputs", NAMES, outputs).entries()) {
+    if (outputs.indexOf(name) < i)
+      throw badOption("outputs", outputs, `"${inLine(name)}" is in it twice: name it once`);
     if (known.includes(name)) continue;
     const near = nearest(name, known);
     throw new CorralError(

@@ -28,11 +28,14 @@ export async function run(args: string[]): Promise<number> {
   return EXIT.done;
 }
 
+/** A space; of bounds that differ the first of each. */
+const shortened = (space: string): string => space.replaceAll(/\[([^[\],]+, )(?:[^[\],]+, ){2,}[^[\],]+\]/g, "[$1...]");
+
 function describe(environments: readonly EnvSummary[]): string {
   const rows = environments.map((e) => [
     e.id,
     e.observationSpace,
-    e.actionSpace,
+    shortened(e.actionSpace),
     `${e.frameSkip} x ${e.timestep} s`,
     e.maxEpisodeSteps === null ? "none" : String(e.maxEpisodeSteps),
     formatBytes(e.bytesPerEnv),

@@ -2,7 +2,7 @@
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
 import { warn } from "../core/host.ts";
-import { optionsOf } from "../core/options.ts";
+import { optionsOf, unknownOption } from "../core/options.ts";
 import { type AdapterSource, type OpenAdapter, openAdapter, type Refusal } from "./adapter.ts";
 import { type Limits, readLimits, requestedLimits } from "./limits.ts";
 
@@ -163,15 +163,17 @@ export function assertDevice(gpu: unknown): asserts gpu is GpuDevice {
  * Throws `AdapterUnavailableError`, `adapter-unknown`, `limit-unknown`, `limit-too-large`, `device-refused`.
  */
 export async function openDevice(options: GpuDeviceOptions = {}): Promise<GpuDevice> {
-  const { adapter: chosen } = optionsOf(options);
+  const { adapter: chosen, label = "corral", limits: wanted, ...others } = optionsOf(options);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw unknownOption("a device", unknown, ["adapter", "label", "limits"]);
   const opened = await openAdapter(chosen);
   const { adapter } = opened;
-  const limits = requestedLimits(readLimits(adapter.limits), options.limits);
+  const limits = requestedLimits(readLimits(adapter.limits), wanted);
   const features = FEATURES.filter((name) => adapter.features.has(name));
   const info = describeAdapter(opened);
   try {
     const device = await adapter.requestDevice({
-      label: options.label ?? "corral",
+      label,
       requiredLimits: { ...limits },
       requiredFeatures: features,
     });

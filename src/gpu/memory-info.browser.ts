@@ -16,7 +16,7 @@ export const memoryInfo = async ({ kind }: AdapterInfo): Promise<MemoryInfo> =>
     : {
         bytes: GPU_BYTES,
         available: undefined,
-        source: "a constant, since no page is told a GPU's memory; pass a budget",
+        source: "a constant, since no page is told a GPU's memory (pass a budget)",
       };
 
 /** The budget on a device that computes in the machine's own memory. */
@@ -25,5 +25,5 @@ export function ofHost(): MemoryInfo {
   const told = (navigator as { readonly deviceMemory?: number }).deviceMemory;
   const available = (told ?? UNKNOWN_GIB) * 1024 ** 3;
   const of = told === undefined ? `${UNKNOWN_GIB} GiB, a guess` : "the memory that the browser tells of";
-  return { bytes: Math.floor(SHARE * available), available, source: `${100 * SHARE} % of ${of}; pass a budget` };
+  return { bytes: Math.floor(SHARE * available), available, source: `${100 * SHARE} % of ${of} (pass a budget)` };
 }

@@ -96,7 +96,7 @@ function apple(): MemoryInfo | undefined {
 function unknown(): MemoryInfo {
   const [host] = hostMemory();
   const bytes = Math.min(UNKNOWN_GPU_BYTES, Math.floor(SHARE_OF_HOST * host.bytes));
-  return { bytes, available: undefined, source: "a constant, since nothing tells this GPU's memory; pass a budget" };
+  return { bytes, available: undefined, source: "a constant, since nothing tells this GPU's memory (pass a budget)" };
 }
 
 function output(command: string, args: string[]): Promise<string> {

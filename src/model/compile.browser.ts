@@ -68,7 +68,11 @@ export const compileStored = (source: ModelSource): Promise<Model> => compile(so
 
 async function fetched(address: URL): Promise<Uint8Array | undefined> {
   const response = await fetch(address);
-  return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  // servers of bundlers answer with the page itself where there is no file
+  return response.ok && !/^\s*<(!doctype )?html/i.test(String.fromCharCode(...bytes.subarray(0, 64)))
+    ? bytes
+    : undefined;
 }
 
 /** Fetches what a model names into its assets: files are told from the root on, absolute ones as the model has them. */

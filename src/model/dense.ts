@@ -14,6 +14,7 @@ export type JacobianOf =
  * @throws CorralError bad-shape
  */
 export function fullM(model: Model, M: ArrayLike<number>): Float64Array {
+  assertModel(model);
   const { nv, nC } = model;
   const worlds = countOf("M", M, nC);
   const out = new Float64Array(worlds * nv * nv);

@@ -176,6 +176,8 @@ describe("the library in a browser", () => {
     expect(await code(`corral.loadModel(${xml("<nothing/>")})`)).toBe("model-compile");
     expect(await code(`corral.loadModel(" ")`)).toBe("empty-file");
     expect(await code(`corral.loadModel("none.xml")`)).toBe("missing-file");
+    // the page, as a server of a bundler gives it in place of a file
+    expect(await code(`corral.loadModel("index.html")`)).toBe("missing-file");
     expect(await code(`corral.loadModel("cut.zip")`)).toBe("bad-archive");
     const mesh = '<asset><mesh file="gone.stl"/></asset><worldbody><geom type="mesh" mesh="gone"/></worldbody>';
     expect(await code(`corral.loadModel(${xml(mesh)})`)).toBe("missing-file");

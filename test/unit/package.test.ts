@@ -202,7 +202,10 @@ describe("in an empty project", () => {
       console.log((await envs.step(new Int32Array(3))).rewards.join());`;
     writeFileSync(join(project, "step.mjs"), program.replace("await using", "const"));
     expect(run(process.execPath, ["step.mjs"]).stdout).toBe("1,1,1\n");
-    expect(corral("list").stdout).toContain("Ant-v5");
+    const { stdout } = corral("list");
+    expect(stdout).toContain("Ant-v5");
+    // bounds of twelve joints would make every row 200 wide
+    expect(stdout).toContain("Box([-1.726, ...], [1.726, ...], [12], float32)");
     expect(existsSync(join(project, "node_modules/corral/src"))).toBe(false);
   });
 });

@@ -1,6 +1,8 @@
 // parameters of a task: numbers of each world that the host changes between steps
 import { CorralError } from "../../core/errors.ts";
 import { firstNotHeld, heldText } from "../../core/float32.ts";
+import { checked } from "../../core/options.ts";
+import { text } from "../../core/schema.ts";
 import { inLine, show } from "../../core/show.ts";
 import { alternatives } from "../../core/names.ts";
 import type { ArenaLayout } from "../../memory/layout.ts";
@@ -36,7 +38,8 @@ export class TaskParams {
       this.#records.push(hostRecords(words * paddedWorlds, onCpu));
   }
 
-  #part(name: string) {
+  #part(given: string) {
+    const name = checked("name", text(), given);
     let start = 0;
     for (const p of this.#shape.params) {
       if (p.name === name) return { ...p, start };

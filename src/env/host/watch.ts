@@ -1,6 +1,8 @@
 // watches the worlds of an environment: counts what goes wrong, and has bundles written of it
 import { CorralError } from "../../core/errors.ts";
 import { warn as hostWarn } from "../../core/host.ts";
+import { checked, listOf } from "../../core/options.ts";
+import { text } from "../../core/schema.ts";
 import { printable } from "../../core/show.ts";
 import type { BundleParts, EnvFacts, TrippedWorld } from "../../record/bundle.ts";
 import { Recorder } from "../../record/recorder.ts";
@@ -158,7 +160,8 @@ export class Watch {
 
   /** Writes a bundle of worlds that did not fail. Returns its path; undefined if it was not written. */
   async record(worlds: readonly number[], reason: string, steps: number): Promise<string | undefined> {
-    for (const world of worlds) locateWorld(this.#batch.planned.plan, world);
+    for (const world of listOf("worlds", worlds)) locateWorld(this.#batch.planned.plan, world);
+    checked("reason", text(), reason);
     const before = this.#health.report(steps).bundles.length;
     const asked = worlds.map((world) => ({
       world,

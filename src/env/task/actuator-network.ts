@@ -1,6 +1,7 @@
 // a small network as actuator (Hwangbo et al. 2019): errors and speeds of the last steps in, the force on the joint out
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
+import { optionsOf, unknownOption } from "../../core/options.ts";
 import { inLine, show } from "../../core/show.ts";
 import { decodeSafetensors } from "../../io/safetensors.ts";
 import { array, loop, table } from "../../trace/control.ts";
@@ -128,7 +129,10 @@ export interface ServoGains {
  * a network of one layer. Its `ctrlrange` bounds the force.
  * @throws CorralError bad-actuator-network
  */
-export function servo({ stiffness, damping = 0 }: ServoGains): ActuatorNetwork {
+export function servo(gains: ServoGains): ActuatorNetwork {
+  const { stiffness, damping = 0, ...others } = optionsOf(gains, "gains of a servo");
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw unknownOption("a servo", unknown, ["stiffness", "damping"]);
   for (const [name, x] of Object.entries({ stiffness, damping }))
     if (!Number.isFinite(x) || x < 0)
       throw bad(`${name} of a servo is ${show(x)}; it is a finite number of at least 0`);

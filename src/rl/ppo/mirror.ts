@@ -1,5 +1,5 @@
 // mirror symmetry: which column of observations and actions is which in the mirror, and the names that it comes from
-import { badOption } from "../../core/options.ts";
+import { badOption, checked, NAMES, optionsOf } from "../../core/options.ts";
 import { CorralError } from "../../core/errors.ts";
 import { fits } from "../../core/names.ts";
 import { Mismatch, type Kind } from "../../core/schema.ts";
@@ -62,7 +62,9 @@ export interface Mirrored {
  * { swap: [["FL", "FR"]], negate: ["*_hip"] })` is [-3, 4, -1, 2].
  * @throws CorralError bad-mirror for a name whose mirror image is none of them
  */
-export function mirrorColumns(names: readonly string[], { swap = [], negate = [] }: Mirrored): number[] {
+export function mirrorColumns(names: readonly string[], mirrored: Mirrored): number[] {
+  checked("names", NAMES, names);
+  const { swap = [], negate = [] } = optionsOf(mirrored, "the mirror");
   const other = (name: string): string => {
     for (const [left, right] of swap) {
       if (name.includes(left)) return name.replace(left, right);

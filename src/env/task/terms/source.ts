@@ -4,6 +4,7 @@ import { idOf } from "../../../model/model.ts";
 import type { Scene, TermSource } from "../task.ts";
 import { sourceValue } from "../term-value.ts";
 import { CorralError } from "../../../core/errors.ts";
+import { optionsOf } from "../../../core/options.ts";
 import { show } from "../../../core/show.ts";
 import { bodyId } from "../bodies.ts";
 import { alternatives } from "../../../core/names.ts";
@@ -49,7 +50,7 @@ export const needsSpan = (what: string, span: unknown): void =>
 
 /** Holds the names of options to those that there are. */
 export function needsOptions(what: string, given: object, known: readonly string[]): void {
-  const other = Object.keys(given).find((name) => !known.includes(name));
+  const other = Object.keys(optionsOf(given, `options of ${what}`)).find((name) => !known.includes(name));
   if (other === undefined) return;
   const { hint } = alternatives(other, known);
   throw new CorralError("bad-term", `${what} has no option "${other}"; ${hint}.`, { name: other });
