@@ -52,6 +52,13 @@ def test_groups_are_a_dictionary(make, task: Path, copy: bool):
     assert (observations["policy"][:, 0] == observations["critic"][:, 0]).all()
 
 
+def test_what_a_task_prints_is_no_answer(make, task: Path):
+    task.write_text("process.stdout.write('so it begins\\n'); console.table([1]); console.log(2);" + task.read_text())
+    envs = make(task, 2)
+    envs.reset(seed=1)
+    assert envs.step(np.ones((2, 1), np.float32))[1].shape == (2,)
+
+
 @pytest.mark.own_process
 def test_forks_go_on_bit_for_bit_in_the_same_process(make):
     envs = make(num_envs=4)

@@ -55,6 +55,7 @@ def test_refusals(tmp_path: Path, model: Path):
     with pytest.raises(CorralError):
         corral.Simulation(broken, device="wasm")
     assert corral.plan(model, 10).num_envs == 10
+    assert repr(corral.plan(model, 10)).startswith("Plan(num_envs=10, total_bytes=")
 
 
 def test_steps_are_whole_and_counted_in_32_bits(model: Path):

@@ -25,14 +25,15 @@ const CLOSE_WITHIN = 10_000;
 
 export async function run(args: string[]): Promise<number> {
   parse(args, {}, 0);
-  // standard output is the protocol's alone
-  console.log = console.error;
-  console.info = console.error;
+  // standard output is the protocol's alone: what a task prints goes where errors go
+  const { stdout, stderr } = process;
+  const output = { write: stdout.write.bind(stdout) };
+  stdout.write = stderr.write.bind(stderr);
   const service = new Service({ envOf: async (name) => (isTaskFile(name) ? idOfFile(name) : name) });
   endWithParent();
   let code: number = EXIT.done;
   try {
-    await servePipe(service, process.stdin, process.stdout);
+    await servePipe(service, process.stdin, output);
   } catch (error) {
     if (error instanceof CorralError) process.stderr.write(`${error.message}\n`);
     code = EXIT.failed;

@@ -6,7 +6,7 @@ import type { Service } from "./service.ts";
 import { encode, errorReply, LONGEST_LINE, okReply, partReply, readRequest } from "./wire.ts";
 
 /** Serves until the peer closes its end, or says what cannot be understood. */
-export async function servePipe(service: Service, input: Readable, output: Writable): Promise<void> {
+export async function servePipe(service: Service, input: Readable, output: Pick<Writable, "write">): Promise<void> {
   const lines = new Lines();
   const failures: Error[] = [];
   let isOver = false;
@@ -41,7 +41,7 @@ export async function servePipe(service: Service, input: Readable, output: Writa
 }
 
 /** The line that answers a line. */
-async function answer(service: Service, line: string, output: Writable): Promise<string> {
+async function answer(service: Service, line: string, output: Pick<Writable, "write">): Promise<string> {
   let id = 0;
   try {
     const request = readRequest(line);

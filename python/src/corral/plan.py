@@ -43,6 +43,9 @@ class Plan:
     def __str__(self) -> str:
         return self.table
 
+    def __repr__(self) -> str:
+        return f"Plan(num_envs={self.num_envs}, total_bytes={self.total_bytes}, fits={self.fits})"
+
 
 def plan(env: str | os.PathLike[str], num_envs: int = 1, **options: Any) -> Plan:
     """The plan of an environment, or of a model (path of an MJCF file), without a device.
