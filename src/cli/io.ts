@@ -176,14 +176,33 @@ export function corralCommand(): [program: string, entry: string] {
   return [process.execPath, entries.find((entry) => existsSync(entry))!];
 }
 
+/** Stdout, of one owner or of all. */
+let output: Pick<NodeJS.WriteStream, "write"> | undefined;
+
+/** Leaves stdout to results alone: what a task prints there goes to stderr until `release`. */
+export function claimStdout(): { write: NodeJS.WriteStream["write"]; release: () => void } {
+  const { stdout, stderr } = process;
+  const everyones = stdout.write;
+  const write = output?.write ?? everyones.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  output = { write };
+  return {
+    write,
+    release: () => {
+      stdout.write = everyones;
+      output = undefined;
+    },
+  };
+}
+
 /** A line of the result, on stdout. */
 export function print(text = ""): void {
-  process.stdout.write(`${printable(text)}\n`);
+  (output ?? process.stdout).write(`${printable(text)}\n`);
 }
 
 /** The one JSON document of `--json`, on stdout. */
 export function printJson(document: unknown): void {
-  process.stdout.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
+  (output ?? process.stdout).write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
 }
 
 /** A line of progress, on stderr. */

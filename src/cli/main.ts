@@ -10,7 +10,7 @@ import { nearest } from "../core/names.ts";
 import { corralVersion } from "../core/version.ts";
 import { withTaskFiles } from "./task-file.ts";
 import { tellWaits } from "./waits.ts";
-import { type Command, EXIT, guardOutput, print, printJson, progress, UsageError } from "./io.ts";
+import { claimStdout, type Command, EXIT, guardOutput, print, printJson, progress, UsageError } from "./io.ts";
 
 /** The commands in the order of the list, loaded on demand: `corral doctor` must work if physics does not load. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -54,10 +54,14 @@ const FAILED = new Set([
 export async function main(args: string[], { waits = false } = {}): Promise<number> {
   guardOutput();
   if (waits) tellWaits();
+  const json = args.includes("--json");
+  const claimed = json ? claimStdout() : undefined;
   try {
     return await dispatch(args);
   } catch (error) {
-    return report(error, args.includes("--json"));
+    return report(error, json);
+  } finally {
+    claimed?.release();
   }
 }
 

@@ -3,7 +3,7 @@ import "../../envs/index.ts";
 import { CorralError } from "../core/errors.ts";
 import { servePipe } from "../serve/pipe.ts";
 import { Service } from "../serve/service.ts";
-import { EXIT, parse } from "./io.ts";
+import { claimStdout, EXIT, parse } from "./io.ts";
 import { idOfFile, isTaskFile } from "./task-file.ts";
 
 export const summary = "serves environments and simulations to another process, as the Python client does";
@@ -25,10 +25,8 @@ const CLOSE_WITHIN = 10_000;
 
 export async function run(args: string[]): Promise<number> {
   parse(args, {}, 0);
-  // standard output is the protocol's alone: what a task prints goes where errors go
-  const { stdout, stderr } = process;
-  const output = { write: stdout.write.bind(stdout) };
-  stdout.write = stderr.write.bind(stderr);
+  // standard output is the protocol's alone
+  const output = claimStdout();
   const service = new Service({ envOf: async (name) => (isTaskFile(name) ? idOfFile(name) : name) });
   endWithParent();
   let code: number = EXIT.done;

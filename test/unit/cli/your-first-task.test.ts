@@ -58,6 +58,15 @@ describe("the tutorial", () => {
 });
 
 describe("corral new-task and check-env", () => {
+  test("what a task prints is no part of --json", async () => {
+    const loud = `import task from "./swing-up.mts"; console.table([1]); process.stdout.write("loud\\n");`;
+    writeFileSync(join(folder, "loud.mts"), `${loud} export default { ...task, id: "loud" };`);
+    const { stdout, stderr } = await corral("plan", "./loud.mts", "--envs", "2", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ numEnvs: 2 });
+    expect(stderr).toContain("loud");
+    expect((await corral("plan", "./loud.mts", "--envs", "2")).stdout).toContain("2 worlds");
+  });
+
   test("what is written passes the checks, and is a target of other commands", async () => {
     expect((await corral("new-task", "hold")).code).toBe(0);
     expect(readFileSync(join(folder, "hold.mts"), "utf8").split("\n").length).toBeLessThan(45);
