@@ -35,6 +35,8 @@ export interface BatchSpec {
   readonly kernels: readonly KernelSource[];
   /** Whether its kernels are straight-line code. Default: they are. */
   readonly unrolled?: (target: Target) => boolean;
+  /** Whether kernels compute in float64 for such a target; default: they do not. */
+  readonly wide?: (target: Target) => boolean;
   /** What the process takes beside the arenas. */
   readonly host?: readonly HostBytes[];
 }
@@ -165,7 +167,11 @@ function traceKernels(
   const kernels = new Map<string, WgslKernel>();
   const cuts = new Map<string, CutKernel>();
   const tables: ArenaRequest[] = [];
-  const form = { unroll: spec.unrolled?.(emission.target) ?? true, roomy: emission.roomy };
+  const form = {
+    unroll: spec.unrolled?.(emission.target) ?? true,
+    roomy: emission.roomy,
+    wide: spec.wide?.(emission.target) ?? false,
+  };
   for (const source of spec.kernels) {
     const traced = source.trace(layouts, form);
     const title = `${spec.name}: ${source.name}`;

@@ -22,10 +22,12 @@ import {
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
-import { chooseDevice, isHostDevice, type HostDevice } from "./devices.ts";
+import { chooseDevice, isHostDevice, type ChosenDevice, type HostDevice } from "./devices.ts";
 import { emissionFor } from "./kernel/emission.ts";
+import type { Arithmetic } from "./kernel/arithmetic.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
 import { WasmBatch } from "./wasm/batch.ts";
+import { emitterReady } from "./wasm/kernel-cache.ts";
 import { mapWasm } from "./wasm/memory-map.ts";
 
 const FITTING = kindOf(PLACEMENT_OPTIONS.onOverBudget);
@@ -69,6 +71,18 @@ function tellThreads({ threads }: PlacementOptions): void {
   warn(`one thread steps all worlds: ${why}`, "corral-one-thread");
 }
 
+const toldOf = new Set<string>();
+
+/** Says once for each name that adapters lose digits which a model needs, and other devices do not. */
+function tellFloat32({ name, wide }: BatchSpec): void {
+  if (!wide?.("none") || toldOf.has(name)) return;
+  toldOf.add(name);
+  warn(
+    `${printable(name)}: float32 loses steps of closed loops, light chains and few iterations beside a large impratio, and adapters have no more. Pass device: "wasm", which computes them in float64, or arithmetic: "float32" if that is meant.`,
+    "corral-float32",
+  );
+}
+
 function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanContext, "minShards"> {
   if (shards === undefined) return {};
   const most = Math.ceil(numEnvs / DEFAULT_TILE_WIDTH);
@@ -87,13 +101,15 @@ function minShardsOf({ shards }: PlacementOptions, numEnvs: number): Pick<PlanCo
 export async function placeBatch(
   specFor: (numEnvs: number) => BatchSpec,
   numEnvs: number,
-  options: PlacementOptions,
+  options: PlacementOptions & { readonly arithmetic?: Arithmetic },
   onTurns?: () => void,
 ): Promise<Batch> {
   const onOverBudget = checked("onOverBudget", FITTING, options.onOverBudget ?? "throw");
   const shape = { ...minShardsOf(options, numEnvs), emission: emissionFor(undefined, options) };
   const device = await timed("device", () => chooseDevice(options));
+  assertComputes(options.arithmetic, device);
   if (isHostDevice(device)) {
+    await emitterReady();
     const budget = hostBudget();
     const threads = threadsOf(options);
     return withLimit(budget, options.budget, () =>
@@ -112,6 +128,7 @@ export async function placeBatch(
   }
   const lease = device === "gpu" ? await timed("device", () => shareDevice(options.adapter)) : undefined;
   const gpu = device === "gpu" ? lease!.gpu : device;
+  tellFloat32(specFor(numEnvs));
   try {
     const emission = emissionFor(gpu.info, options, gpu.limits);
     const budget = await createBudget(gpu);
@@ -137,6 +154,19 @@ export async function placeBatch(
     lease?.release();
     throw error;
   }
+}
+
+/** Throws `bad-option` for an arithmetic that the device has not. */
+function assertComputes(arithmetic: Arithmetic | undefined, device: ChosenDevice): void {
+  if (arithmetic === undefined || device === "wasm" || device === "cpu") return;
+  if (arithmetic === (device === "cpu-f64" ? "float64" : "float32")) return;
+  throw new CorralError(
+    "bad-option",
+    device === "cpu-f64"
+      ? `arithmetic is "float32", and the device cpu-f64 computes in float64. Leave arithmetic out, or pass device: "wasm" or "cpu".`
+      : `arithmetic is "float64", and kernels of adapters are WGSL, which has float32 alone. Leave arithmetic out, or pass device: "wasm".`,
+    { arithmetic },
+  );
 }
 
 /** There kernels are never cut, and no driver compiles them. */

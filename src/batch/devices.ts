@@ -9,8 +9,8 @@ import { assertDevice, type GpuDevice } from "../gpu/device.ts";
 export const DEVICES = {
   auto: "a GPU or a fast software driver of the system where there is one, else wasm",
   gpu: "an adapter of WebGPU, software ones too: that of the option adapter",
-  wasm: "WebAssembly SIMD in float32: no driver, the same bits on every machine",
-  cpu: "JavaScript in float32: the bits of wasm, for checks",
+  wasm: "WebAssembly: no driver, the same bits on every machine",
+  cpu: "JavaScript: the bits of wasm, for checks",
   "cpu-f64": "JavaScript in float64, the reference",
 } as const;
 

@@ -5,6 +5,7 @@ import type { FieldName } from "../model/fields.ts";
 import type { JointLimits } from "../model/limits.ts";
 import { LEAST_LIVE, MOST_LIVE } from "../trace/wgsl.ts";
 import { DEVICES, type DeviceChoice } from "./devices.ts";
+import { ARITHMETIC } from "./kernel/arithmetic.ts";
 
 /** Up to 256, every WebGPU device can run them. */
 export const WORKGROUP_SIZES: readonly number[] = [8, 16, 32, 64, 128, 256, 512, 1024];
@@ -73,6 +74,10 @@ export const BATCH_OPTIONS = {
   unroll: {
     kind: boolean,
     doc: "straight-line kernels (true), or smaller ones with loops; by default what compiles in time",
+  },
+  arithmetic: {
+    oneOf: ARITHMETIC,
+    doc: "what kernels compute in on wasm and cpu: by default float64 for models whose steps float32 loses (closed loops, light chains), else float32; what is read and written is float32. Adapters have float32 alone",
   },
   snapshotEvery: {
     min: 1,

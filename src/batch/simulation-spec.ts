@@ -16,6 +16,7 @@ import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
 import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel/simulation-kernel.ts";
 import { simParams } from "./params.ts";
 import { defaultContacts, unrollByDefault } from "./kernel/form.ts";
+import { isWide } from "./kernel/wide.ts";
 import { snapshotArenas } from "./snapshot.ts";
 import { fieldRequest, stateFields } from "./kernel/record-io.ts";
 
@@ -102,7 +103,8 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
     name: model.name || "simulation",
     numEnvs,
     params,
-    unrolled: (target) => options.unroll ?? unrollByDefault(model, target),
+    unrolled: (target) => options.unroll ?? unrollByDefault(model, target, isWide(model, options.arithmetic, target)),
+    wide: (target) => isWide(model, options.arithmetic, target),
     arenas: [
       ...state,
       {

@@ -1,9 +1,9 @@
 // `corral compare`: one step of many states, in corral and in MuJoCo, side by side
-import { compareWithMuJoCo, type Comparison, type CountAgreement } from "../compare/compare.ts";
+import { compareWithMuJoCo, type Comparison, type CompareOptions, type CountAgreement } from "../compare/compare.ts";
 import { ONE_STEP_BOUNDS as B, type Spread } from "../monitor/measure.ts";
 import { EXIT, integerOption, parse, print, printJson, progress } from "./io.ts";
 import { table } from "./table.ts";
-import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument } from "./target.ts";
+import { DEVICE_HELP, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument, overridesOf } from "./target.ts";
 
 export const summary = "one step of many states beside MuJoCo's float64";
 
@@ -34,6 +34,8 @@ iterations and with the error of the same step in corral's float64.
 Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
 `;
 
+const ARITHMETIC_SET = "arithmetic=";
+
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(
     args,
@@ -47,16 +49,29 @@ export async function run(args: string[]): Promise<number> {
     1,
   );
   const path = onlyArgument(positionals, "MODEL_OR_ENV");
+  // of the batch, where other settings are the model's
+  const settings = values.set ?? [];
+  const ofBatch = overridesOf(settings.filter((s) => s.startsWith(ARITHMETIC_SET)));
   const options = {
     steps: integerOption("steps", values.steps, 200),
     envs: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),
     rollout: values.rollout ?? false,
     ...(values.rolled ? { unroll: false } : {}),
+    ...(ofBatch as Pick<CompareOptions, "arithmetic">),
     ...deviceOf(values),
     onProgress: progress,
   };
-  const comparison = { ...(await compareWithMuJoCo(await modelOf(path, values.set), options)), model: path };
+  const comparison = {
+    ...(await compareWithMuJoCo(
+      await modelOf(
+        path,
+        settings.filter((s) => !s.startsWith(ARITHMETIC_SET)),
+      ),
+      options,
+    )),
+    model: path,
+  };
   if (values.json) printJson(comparison);
   else print(describe(comparison));
   return comparison.verdict.passed ? EXIT.done : EXIT.failed;
@@ -168,7 +183,7 @@ function float64({ float64: found }: Comparison): string[] {
   if (found.agrees === null) return [`cpu-f64 could not be asked: ${found.note}`];
   return [
     found.agrees
-      ? "cpu-f64 is within the bounds in these steps, of MuJoCo or of MuJoCo run to its end: what is unexplained is of float32"
+      ? "cpu-f64 is within the bounds in these steps, of MuJoCo or of MuJoCo run to its end: what is unexplained is of float32 (--device wasm --set arithmetic=float64)"
       : "cpu-f64 is beyond the bounds in some of these steps too: not float32 alone",
   ];
 }

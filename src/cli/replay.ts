@@ -8,7 +8,7 @@ import { replay, type ReplayReport } from "../crash/replay.ts";
 import { examine, trippedWorld, type CrashScene } from "../crash/scene.ts";
 import { secondOpinion, type SecondOpinion } from "../crash/second-opinion.ts";
 import type { ReexecuteOptions } from "../crash/reexecute.ts";
-import { WASM_NAME } from "../batch/wasm/batch.ts";
+import { isWasmName } from "../batch/wasm/batch.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
 import { readBundle } from "../record/read-bundle.ts";
@@ -88,7 +88,7 @@ export async function run(args: string[]): Promise<number> {
     : { report: await replay(bundle, where), scene: undefined };
   // what no other machine has the driver of, every machine can execute as WebAssembly
   const isOfAdapter = bundle.about.device.precision === "gpu" && !["wasm", "cpu", "cpu-f64"].includes(device ?? "auto");
-  const beside = isOfAdapter && report.device !== WASM_NAME ? await replayBeside(bundle, where) : undefined;
+  const beside = isOfAdapter && !isWasmName(report.device) ? await replayBeside(bundle, where) : undefined;
   const found = scene && (await explain(scene));
   const opinion = values.against && scene ? await secondOpinion(scene, found!) : undefined;
   // the other findings are printed even if there is nothing to minimise

@@ -1,4 +1,5 @@
 // one step of many worlds beside MuJoCo's own float64 step from the same states
+import type { Arithmetic } from "../batch/kernel/arithmetic.ts";
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
@@ -26,6 +27,8 @@ export interface CompareOptions extends Pick<PlacementOptions, "device" | "adapt
   readonly rollout?: boolean;
   /** Straight-line kernels (default) or kernels with runtime loops. */
   readonly unroll?: boolean;
+  /** What kernels compute in, where the device has a choice. */
+  readonly arithmetic?: Arithmetic;
   readonly onProgress?: (text: string) => void;
 }
 
@@ -132,6 +135,7 @@ const simulationOf = (model: Model, numEnvs: number, options: CompareOptions): P
     ...(options.adapter === undefined ? {} : { adapter: options.adapter }),
     ...(options.budget === undefined ? {} : { budget: options.budget }),
     ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
+    ...(options.arithmetic === undefined ? {} : { arithmetic: options.arithmetic }),
   });
 
 async function compareSteps(

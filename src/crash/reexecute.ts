@@ -1,6 +1,7 @@
 // the worlds of a bundle, run again: the same kernel over the same words
 import { HOST_DEVICES, type DeviceName } from "../batch/devices.ts";
-import { WASM_NAME, WasmBatch } from "../batch/wasm/batch.ts";
+import { isWasmName, WasmBatch } from "../batch/wasm/batch.ts";
+import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { mapWasm } from "../batch/wasm/memory-map.ts";
 import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
@@ -127,7 +128,7 @@ function deviceFor({ about }: Bundle, { device = "auto" }: ReexecuteOptions): Ex
   const { precision, name } = about.device;
   if (device === "auto") {
     if (precision !== "f32") return precision === "gpu" ? "gpu" : "cpu-f64";
-    return name === WASM_NAME ? "wasm" : "cpu";
+    return isWasmName(name) ? "wasm" : "cpu";
   }
   if (device !== "gpu" || precision === "gpu") return device;
   throw new CorralError(
@@ -159,6 +160,7 @@ export class Reexecution implements AsyncDisposable {
     options: ReexecuteOptions = {},
     deadline = new Deadline(bundle, options.seconds),
   ): Promise<Reexecution> {
+    await emitterReady();
     const device = deviceFor(bundle, options);
     const kernel = kernelOf(bundle, options);
     const planned = plannedOf(bundle, kernel);

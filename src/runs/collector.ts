@@ -1,5 +1,6 @@
 // collecting on the CPU: worlds in worker threads, stepped as WebAssembly, or as JavaScript, under a copy of the policy. No
 // thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
+import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
@@ -357,6 +358,7 @@ function check(id: string, options: CollectorOptions): void {
 
 /** The plan of all threads' worlds and of what they share. */
 export async function planCollector(id: string, options: CollectorOptions): Promise<Plan> {
+  await emitterReady();
   const { env = {}, numEnvs, actor, sendBytes = 0 } = options;
   const sizes = partsOf(options).map(({ worlds }) => worlds);
   const most = Math.max(...sizes);

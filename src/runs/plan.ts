@@ -1,4 +1,5 @@
 // a training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
+import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
@@ -83,6 +84,7 @@ export class RunPlanner {
   /** @throws what makeVec throws for its arguments */
   static async create(id: string, options: TrainOptions, limits = defaultLimits): Promise<RunPlanner> {
     const { numEnvs, seed } = settle(id, options);
+    await emitterReady();
     const { budget: _, ...env } = trainingEnv(id, options) as Record<string, unknown>;
     const defined = await defineVec(id, { ...env, autoreset: "next-step", numEnvs, seed });
     return new RunPlanner(id, options, limits, defined);

@@ -1,4 +1,5 @@
 // every byte of a batch before anything is allocated, and what other options would save
+import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { isThere } from "../core/host.ts";
 import { defineEnv } from "../env/host/batch-spec.ts";
 import { checkTask } from "../env/task/check-task.ts";
@@ -60,6 +61,7 @@ const isModel = (target: PlanTarget | null): target is Model =>
 
 /** @throws CorralError unknown-env, bad-task; what loadModel throws */
 export async function plannerOf(target: PlanTarget, { monitor }: BatchOptions): Promise<Planner> {
+  await emitterReady();
   if (typeof target === "string" && isModelPath(target)) return ofModel(await loadModel(target));
   if (isModel(target)) return ofModel(target);
 

@@ -16,7 +16,7 @@ class Digest {
   constructor(trace: Trace) {
     const { vars, arrays, tables, buffers, params } = trace;
     this.#sources = { var: vars, array: arrays, table: tables, buffer: buffers, param: params };
-    this.#numbers(Number(trace.unroll), Number(trace.exact), trace.nodes);
+    this.#numbers(Number(trace.unroll), Number(trace.exact) + Number(trace.wide), trace.nodes);
     for (const v of vars) this.#numbers(v.id).#word(v.type);
     for (const a of arrays) this.#numbers(a.id, a.length).#word(a.type);
     for (const t of tables) this.#word(t.type).#numbers(t.offset, t.values.length, ...t.values);

@@ -20,6 +20,8 @@ export interface TraceForm {
   readonly unroll?: boolean;
   /** Whether private memory is that of a CPU: WebAssembly's and JavaScript's. */
   readonly roomy?: boolean;
+  /** Float64 between what is read and written, which stays float32; WebAssembly and JavaScript can. Not beside `exact`. */
+  readonly wide?: boolean;
 }
 
 export interface TraceOptions extends TraceForm {
@@ -41,8 +43,10 @@ export class Trace {
   readonly params: ParamRef[] = [];
   /** Whether `each` unrolls (straight-line code) or emits runtime loops over tables. */
   readonly unroll: boolean;
-  /** Whether transcendental functions stay calls that only the float64 JavaScript back end can run. */
+  /** Whether it computes in float64, so that its tolerances are those of float64. */
   readonly exact: boolean;
+  /** Whether it does so between what is read and written, which stays float32, with functions of its own. */
+  readonly wide: boolean;
   /** Whether private memory is that of a CPU. */
   readonly roomy: boolean;
   nodes = 0;
@@ -53,7 +57,8 @@ export class Trace {
 
   constructor(options: TraceOptions = {}) {
     this.unroll = options.unroll ?? true;
-    this.exact = options.exact ?? false;
+    this.wide = options.wide === true && options.exact !== true;
+    this.exact = options.exact === true || this.wide;
     this.roomy = options.roomy ?? false;
     for (const { name, type } of options.params ?? []) this.param(name, type);
   }

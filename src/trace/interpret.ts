@@ -76,7 +76,9 @@ const MOST = 4096;
 /** Runs a trace for one world. */
 export function interpret(trace: Trace, bindings: JsBindings, options: InterpretOptions): Interpretation {
   const { precision, world = 0, bound = Infinity, until } = options;
-  const round = precision === "f32" ? Math.fround : (x: number) => x;
+  /** What buffers and parameters hold. */
+  const held = precision === "f32" ? Math.fround : (x: number) => x;
+  const round = trace.wide ? (x: number) => x : held;
   const constants: number[] = [];
   const slots = new Map<string, number>();
   const constant = (value: number | boolean, type: Type): number => {
@@ -175,7 +177,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       const { id, type, source } = node;
       const slot = (source as ParamRef).slot + FIXED_PARAMS.length;
       return () => {
-        V[id] = type === "f32" ? round(bindings.params[slot]) : bindings.params[slot];
+        V[id] = type === "f32" ? held(bindings.params[slot]) : bindings.params[slot];
         O[id] = Number.isFinite(V[id]) ? 0 : born(node, V[id]);
       };
     },
@@ -200,7 +202,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       const part = args[1] as number;
       return () => {
         const at = V[from.id] + part;
-        V[id] = type === "f32" ? round(bindings.buffers[name][at]) : bindings.buffers[name][at];
+        V[id] = type === "f32" ? held(bindings.buffers[name][at]) : bindings.buffers[name][at];
         O[id] = type === "f32" && !Number.isFinite(V[id]) ? born(node, V[id], `${name}[${at}]`, "load") : 0;
       };
     },
@@ -228,7 +230,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       const of = node.args[0];
       const bits = meaningOf(op, type, types[0], round);
       return () => {
-        const x = V[a];
+        const x = held(V[a]);
         if (isBad(x) && of instanceof TraceNode && findings.length < MOST)
           findings.push({ ...place(), name: nameOf(of), value: x, origin: originOf(O[a]) });
         V[id] = bits(x, 0, 0);
@@ -289,8 +291,9 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
         const index = slotOf(s.index, "i32");
         const values = s.values.map((v) => slotOf(v, s.type));
         const buffer = bindings.buffers[s.target.name];
+        const kept = trace.wide && s.type === "f32" ? held : (x: number) => x;
         return () => {
-          values.forEach((v, k) => (buffer[4 * V[index] + k] = V[v]));
+          values.forEach((v, k) => (buffer[4 * V[index] + k] = kept(V[v])));
           return false;
         };
       }

@@ -71,17 +71,19 @@ const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string) 
 /** Reads of what the host wrote, in float64. */
 const HOSTS: ReadonlySet<Op> = new Set<Op>(["param", "component"]);
 
-function makeDialect(precision: Precision, counts: boolean): Dialect {
-  const rounded = (e: string) => (precision === "f32" ? `fround(${e})` : e);
+function makeDialect(precision: Precision, wide: boolean, counts: boolean): Dialect {
+  const held = (e: string) => (precision === "f32" ? `fround(${e})` : e);
+  const isNarrow = precision === "f32" && !wide;
+  const rounded = (e: string) => (isNarrow ? held(e) : e);
   return {
     vectors: false,
     literal: (value, type) =>
-      literal(precision === "f32" && type === "f32" && typeof value === "number" ? Math.fround(value) : value, type),
+      literal(isNarrow && type === "f32" && typeof value === "number" ? Math.fround(value) : value, type),
     expression(node, arg) {
       const { op, type } = node;
       if (!isComputed(op)) {
         const read = READ[op](node, arg);
-        return type === "f32" && HOSTS.has(op) ? rounded(read) : read;
+        return type === "f32" && HOSTS.has(op) ? held(read) : read;
       }
       if (precision === "f32" && op.startsWith("math_")) throw exactOnly("float32 JavaScript");
       const row = rowOf(op);
@@ -105,7 +107,10 @@ function makeDialect(precision: Precision, counts: boolean): Dialect {
     }),
     set: (target, value) => `${variable(target)} = ${value};`,
     put: (target, index, value) => `${arrayName(target)}[${index}] = ${value};`,
-    store: (s, index, values) => values.map((v, c) => `B_${named(s.target.name)}[(${index}) * 4 + ${c}] = ${v};`),
+    store: (s, index, values) =>
+      values.map(
+        (v, c) => `B_${named(s.target.name)}[(${index}) * 4 + ${c}] = ${wide && s.type === "f32" ? held(v) : v};`,
+      ),
   };
 }
 
@@ -125,11 +130,11 @@ export interface JsBindings {
 
 /** Compiles a trace to JavaScript over the given buffers. */
 export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBindings): JsKernel {
-  const { lines, live } = emitBody(trace, makeDialect(precision, bindings.onTurns !== undefined));
+  const { lines, live } = emitBody(trace, makeDialect(precision, trace.wide, bindings.onTurns !== undefined));
   const arrays = trace.arrays.filter((a) => live.liveArrays.has(a.id));
   const values = (type: "f32" | "i32") => {
     const list = trace.tables.filter((t) => t.type === type).flatMap((t) => t.values);
-    return precision === "f32" && type === "f32" ? list.map(Math.fround) : list;
+    return precision === "f32" && !trace.wide && type === "f32" ? list.map(Math.fround) : list;
   };
   const large = Math.max(trace.nodes, trace.vars.length) >= MOST_LOCALS / 2;
   const source = [

@@ -9,6 +9,7 @@ import {
   Mismatch,
   object,
   oneOf,
+  optional,
   pathText,
   real,
   text,
@@ -50,6 +51,7 @@ const count = (max: number) => integer(0, max);
 const HEAD = {
   unroll: boolean,
   exact: boolean,
+  wide: optional(boolean),
   vars: list(tuple(label, type, count(MOST_STATEMENTS))),
   arrays: list(tuple(label, type, count(MOST_ELEMENTS))),
   tables: list(tuple(oneOf("f32", "i32"), label, list(real(-Infinity, Infinity, false)))),
@@ -94,7 +96,7 @@ class Loader {
   readonly #mostIds: number;
 
   constructor(stored: StoredTrace) {
-    const trace = new Trace({ unroll: stored.unroll, exact: stored.exact });
+    const trace = new Trace({ unroll: stored.unroll, exact: stored.exact, wide: stored.wide === true });
     this.trace = trace;
     for (const [name, kind] of stored.params) trace.param(name, kind);
     for (const [name, access] of stored.buffers) trace.buffer(name, access);
@@ -202,7 +204,8 @@ class Loader {
     const given = asList(args, path) as readonly StoredOperand[];
     const from = this.#source(source, path);
     if (typeof op !== "string" || !isOp(op) || op === "index") throw new Mismatch(path, op, "no operation");
-    if (op.startsWith("math_") && !this.trace.exact) throw refused(`${op} is for programs recorded exactly`);
+    if (op.startsWith("math_") && (!this.trace.exact || this.trace.wide))
+      throw refused(`${op} is for programs recorded exactly`);
     const row = isComputed(op) ? rowOf(op) : undefined;
     const gave = row?.result ?? (op === "world" ? "i32" : "same");
     if (gave !== "same" && gave !== kind) throw refused(`${op} gives ${gave}, not ${kind}`);

@@ -9,6 +9,8 @@
 // a GPU its value is unspecified.
 import { current, pure } from "./graph.ts";
 import { EXP_MIN, hostMath, MAX_FLOAT, MIN_NORMAL, type HostFunction } from "./host-math.ts";
+import { polynomial } from "./polynomial.ts";
+import { wideAtan2, wideExp, wideLog, wideSincos, wideTanh } from "./wide-math.ts";
 import {
   abs,
   add,
@@ -45,17 +47,11 @@ import {
 
 export { EXP_MAX, EXP_MIN, hostMath, type HostFunction } from "./host-math.ts";
 
-/** Folds numbers, records a call in an exact trace, and expands to arithmetic in any other. */
-function evaluate(name: HostFunction, args: Scalar[], expand: () => Scalar): Scalar {
+/** Folds numbers, records a call in an exact trace, and expands to arithmetic in any other: `expandWide` in a wide one. */
+function evaluate(name: HostFunction, args: Scalar[], expand: () => Scalar, expandWide = expand): Scalar {
   if (!args.some(isNode)) return finite(hostMath[name](...(args as number[])), name);
+  if (current().wide) return expandWide();
   return current().exact ? pure(`math_${name}`, "f32", args) : expand();
-}
-
-/** c[0] + c[1] x + c[2] x² + ... */
-function polynomial(x: Scalar, c: readonly number[]): Scalar {
-  let s: Scalar = c[c.length - 1];
-  for (let i = c.length - 2; i >= 0; i--) s = add(mul(s, x), c[i]);
-  return s;
 }
 
 // minimax coefficients (Remez) of each function's remainder on its reduced interval, relative error of the function:
@@ -101,7 +97,10 @@ const LN2_2 = Math.LN2 - LN2_1;
  * out, where neighbouring floats are radians apart, the values stay a sine and a cosine within [-1.0001, 1.0001].
  */
 export function sincos(x: Scalar): [Scalar, Scalar] {
-  if (!isNode(x) || current().exact) return [sin(x), cos(x)];
+  if (!isNode(x)) return [sin(x), cos(x)];
+  const { exact, wide } = current();
+  if (wide) return wideSincos(x);
+  if (exact) return [sin(x), cos(x)];
 
   // x = k pi/2 + r
   const k = round(mul(x, 2 / Math.PI));
@@ -137,25 +136,42 @@ const EXP_TOP = 89;
 
 /** e^x, relative error <= 3e-7; infinite above x = 88.72283 (3.4e38), 0 below -87.33654, where no normal float32 is. */
 export function exp(x: Scalar): Scalar {
-  return evaluate("exp", [x], () => {
-    const bounded = clamp(x, EXP_MIN, EXP_TOP);
-    const k = round(mul(bounded, Math.LOG2E));
-    const r = sub(sub(bounded, mul(k, LN2_1)), mul(k, LN2_2));
-    const e = add(add(mul(square(r), polynomial(r, EXP)), r), 1);
-    // 2^128 is no float32
-    const most = min(k, 127);
-    const scale = bitcastF32(shl(toU32(toI32(add(most, 127))), 23));
-    return select(lt(x, EXP_MIN), 0, mul(select(gt(k, most), add(e, e), e), scale));
-  });
+  return evaluate(
+    "exp",
+    [x],
+    () => {
+      const bounded = clamp(x, EXP_MIN, EXP_TOP);
+      const k = round(mul(bounded, Math.LOG2E));
+      const r = sub(sub(bounded, mul(k, LN2_1)), mul(k, LN2_2));
+      const e = add(add(mul(square(r), polynomial(r, EXP)), r), 1);
+      // 2^128 is no float32
+      const most = min(k, 127);
+      const scale = bitcastF32(shl(toU32(toI32(add(most, 127))), 23));
+      return select(lt(x, EXP_MIN), 0, mul(select(gt(k, most), add(e, e), e), scale));
+    },
+    () => wideExp(x),
+  );
 }
 
 /** Natural logarithm, relative error <= 3e-7; of infinity infinite; of anything below 2^-126, negatives too, -87.3. */
 export function log(x: Scalar): Scalar {
-  return evaluate("log", [x], () => select(le(x, MAX_FLOAT), expandedLog(x), x));
+  const finiteOr = (log: Scalar) => select(le(x, MAX_FLOAT), log, x);
+  return evaluate(
+    "log",
+    [x],
+    () => finiteOr(expandedLog(x)),
+    () => finiteOr(wideLog(x)),
+  );
 }
 
 /** The same of numbers that are never infinite or NaN. */
-export const logOfFinite = (x: Scalar): Scalar => evaluate("log", [x], () => expandedLog(x));
+export const logOfFinite = (x: Scalar): Scalar =>
+  evaluate(
+    "log",
+    [x],
+    () => expandedLog(x),
+    () => wideLog(x),
+  );
 
 function expandedLog(x: Scalar): Scalar {
   // x = m 2^e, sqrt(1/2) <= m < sqrt(2)
@@ -211,17 +227,22 @@ function wholePower(x: Scalar, n: number): Scalar {
  * error <= 4e-7 in float32, where the larger coordinate lies between 2^-126 and 8e37.
  */
 export function atan2(y: Scalar, x: Scalar): Scalar {
-  return evaluate("atan2", [y, x], () => {
-    const ax = abs(x);
-    const ay = abs(y);
-    const steep = gt(ay, ax);
-    const t = div(min(ax, ay), max(max(ax, ay), MIN_NORMAL));
-    const z = square(t);
-    const octant = add(t, mul(mul(t, z), polynomial(z, ATAN)));
-    const quadrant = select(steep, sub(Math.PI / 2, octant), octant);
-    const half = select(lt(x, 0), sub(Math.PI, quadrant), quadrant);
-    return select(lt(y, 0), neg(half), half);
-  });
+  return evaluate(
+    "atan2",
+    [y, x],
+    () => {
+      const ax = abs(x);
+      const ay = abs(y);
+      const steep = gt(ay, ax);
+      const t = div(min(ax, ay), max(max(ax, ay), MIN_NORMAL));
+      const z = square(t);
+      const octant = add(t, mul(mul(t, z), polynomial(z, ATAN)));
+      const quadrant = select(steep, sub(Math.PI / 2, octant), octant);
+      const half = select(lt(x, 0), sub(Math.PI, quadrant), quadrant);
+      return select(lt(y, 0), neg(half), half);
+    },
+    () => wideAtan2(y, x),
+  );
 }
 
 /** Arc tangent; see `atan2`. */
@@ -239,33 +260,53 @@ function arc(x: Scalar): { big: ReturnType<typeof gt>; p: Scalar } {
 
 /** Arc cosine in [0, pi] of x clamped to [-1, 1]; absolute error <= 5e-7, relative near 1. */
 export function acos(x: Scalar): Scalar {
-  return evaluate("acos", [x], () => {
-    const { big, p } = arc(x);
-    const negative = lt(x, 0);
-    const outer = select(negative, sub(Math.PI, mul(p, 2)), mul(p, 2));
-    const inner = select(negative, add(p, Math.PI / 2), sub(Math.PI / 2, p));
-    return select(big, outer, inner);
-  });
+  return evaluate(
+    "acos",
+    [x],
+    () => {
+      const { big, p } = arc(x);
+      const negative = lt(x, 0);
+      const outer = select(negative, sub(Math.PI, mul(p, 2)), mul(p, 2));
+      const inner = select(negative, add(p, Math.PI / 2), sub(Math.PI / 2, p));
+      return select(big, outer, inner);
+    },
+    () => {
+      const c = clamp(x, -1, 1);
+      return wideAtan2(otherLeg(c), c);
+    },
+  );
 }
 
 /** Arc sine in [-pi/2, pi/2] of x clamped to [-1, 1]; absolute error <= 3e-7, relative near 0. */
 export function asin(x: Scalar): Scalar {
-  return evaluate("asin", [x], () => {
-    const { big, p } = arc(x);
-    const a = select(big, sub(Math.PI / 2, mul(p, 2)), p);
-    return select(lt(x, 0), neg(a), a);
-  });
+  return evaluate(
+    "asin",
+    [x],
+    () => {
+      const { big, p } = arc(x);
+      const a = select(big, sub(Math.PI / 2, mul(p, 2)), p);
+      return select(lt(x, 0), neg(a), a);
+    },
+    () => {
+      const c = clamp(x, -1, 1);
+      return wideAtan2(c, otherLeg(c));
+    },
+  );
 }
+
+/** The other leg of a triangle with hypotenuse 1. */
+const otherLeg = (x: Scalar): Scalar => sqrt(mul(sub(1, x), add(1, x)));
 
 /** Hyperbolic tangent, relative error <= 3e-7. */
 export function tanh(x: Scalar): Scalar {
-  return evaluate("tanh", [x], () => {
+  const expand = () => {
     const a = abs(x);
     const z = square(x);
     const small = add(x, mul(mul(x, z), polynomial(z, TANH)));
     const big = sub(1, div(2, add(exp(mul(min(a, 20), 2)), 1)));
     return select(lt(a, 0.625), small, select(ge(x, 0), big, neg(big)));
-  });
+  };
+  return evaluate("tanh", [x], expand, () => wideTanh(x));
 }
 
 /**

@@ -109,7 +109,7 @@ class PieceBuilder extends Retrace {
   }
 
   build(): Trace {
-    const { unroll, exact, params } = this.#whole;
+    const { unroll, exact, wide, params } = this.#whole;
     const { loops } = this.#segment;
     const { segments, arrays } = this.#crossing;
     return trace(
@@ -124,7 +124,7 @@ class PieceBuilder extends Retrace {
         if (inner) when(this.#isRunning(inner), () => this.#body());
         else this.#body();
       },
-      { unroll, exact, params: params.map(({ name, type }) => ({ name, type })) },
+      { unroll, exact: exact && !wide, wide, params: params.map(({ name, type }) => ({ name, type })) },
     );
   }
 

@@ -17,13 +17,13 @@ const IMPURE: ReadonlySet<string> = new Set(["load", "at", "load4"]);
 
 /** A trace of the same form, parameters and tables: what reads a table finds it where it was, also behind one that nothing reads. */
 export function recordAnew(whole: Trace, build: () => void): Trace {
-  const { unroll, exact, params, tables } = whole;
+  const { unroll, exact, wide, params, tables } = whole;
   return trace(
     () => {
       for (const { type, name, values } of tables) current().table(type, name, values);
       build();
     },
-    { unroll, exact, params: params.map(({ name, type }) => ({ name, type })) },
+    { unroll, exact: exact && !wide, wide, params: params.map(({ name, type }) => ({ name, type })) },
   );
 }
 

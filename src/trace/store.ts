@@ -21,6 +21,7 @@ export type StoredStatement =
 export interface StoredTrace {
   readonly unroll: boolean;
   readonly exact: boolean;
+  readonly wide?: boolean;
   /** Name, type, and the block it was declared in, counted in the order of the text. */
   readonly vars: readonly (readonly [string, Type, number])[];
   readonly arrays: readonly (readonly [string, Type, number])[];
@@ -89,7 +90,8 @@ export function storeTrace(trace: Trace): StoredTrace {
   const body = block(trace.root);
   return {
     unroll: trace.unroll,
-    exact: trace.exact,
+    exact: trace.exact && !trace.wide,
+    ...(trace.wide ? { wide: true } : {}),
     vars: trace.vars.map((v) => [v.name, v.type, blocks.get(v.block) ?? 0]),
     arrays: trace.arrays.map((a) => [a.name, a.type, a.length]),
     tables: trace.tables.map((t) => [t.type, t.name, t.values]),

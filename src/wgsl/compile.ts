@@ -2,7 +2,7 @@
 // same source as on a GPU; invocations run one after another, and fma is a product and a sum, so that every machine computes
 // the same bits.
 import { Bytes, I32, MAGIC, Section } from "../trace/wasm/bytes.ts";
-import { MOST_PAGES } from "../trace/wasm/index.ts";
+import { MOST_PAGES } from "../trace/wasm/pages.ts";
 import { Assembler } from "./assembler.ts";
 import { Expressions } from "./expressions.ts";
 import { parseWgsl, refuse, type Block, type Expression, type FunctionTree, type Statement } from "./parse.ts";

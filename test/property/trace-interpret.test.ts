@@ -22,10 +22,12 @@ const stored = (made: Trace) => loadTrace(unpack(pack(storeTrace(made)), "the pr
 const code = (made: Trace) => toWgsl(made, { workgroupSize: 32, title: "test" }).code;
 
 describe.each([true, false])("unrolled: %s", (unroll) => {
-  test.each(["f64", "f32"] as const)("random programs in %s, as they are and stored", (precision) => {
+  test.each(["f64", "f32", "wide"] as const)("random programs in %s, as they are and stored", (kind) => {
+    const wide = kind === "wide";
+    const precision = wide ? "f32" : kind;
     fc.assert(
       fc.property(programs(), rows, (body, worlds) => {
-        const p = program(INPUTS, OUTPUTS, (x) => runTraced(body, x), { unroll });
+        const p = program(INPUTS, OUTPUTS, (x) => runTraced(body, x), { unroll, wide });
         const wanted = runJs(p, precision, worlds, { memory: MEMORY });
         for (const made of [p.trace, stored(p.trace)]) {
           const got = runJs(p, precision, worlds, { memory: MEMORY }, (_, precise, bindings, count) => {

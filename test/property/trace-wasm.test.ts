@@ -24,6 +24,56 @@ describe.each([true, false])("unrolled: %s", (unroll) => {
       { numRuns: full ? 10_000 : 500 },
     );
   });
+
+  test("random programs in float64 between float32", () => {
+    fc.assert(
+      fc.property(programs(), rows, (body, worlds) => {
+        const p = program(INPUTS, OUTPUTS, (x) => runTraced(body, x), { unroll, wide: true });
+        expect(runWasm(p, worlds, { memory: MEMORY })).toEqual(runJs(p, "f32", worlds, { memory: MEMORY }));
+      }),
+      { numRuns: full ? 10_000 : 500 },
+    );
+  });
+});
+
+test("a wide program keeps in float64 what it does not write", () => {
+  const narrow = program(1, 1, ([x]) => [t.sub(t.add(x, 1), x)]);
+  const wide = program(1, 1, ([x]) => [t.sub(t.add(x, 1), x)], { wide: true });
+  expect(runWasm(narrow, [[2 ** 30]])).toEqual([[0]]);
+  expect(runWasm(wide, [[2 ** 30]])).toEqual([[1]]);
+  // tables, constants and arrays too; results are rounded
+  const third = program(
+    1,
+    2,
+    ([x]) => {
+      const list = array("list", 2);
+      list.set(t.toI32(x), t.div(1, 3));
+      return [t.sub(list.get(t.toI32(x)), Math.fround(1 / 3)), list.get(t.toI32(x))];
+    },
+    { wide: true },
+  );
+  expect(runWasm(third, [[0], [1]])).toEqual(
+    Array(2).fill([Math.fround(1 / 3 - Math.fround(1 / 3)), Math.fround(1 / 3)]),
+  );
+});
+
+test("indices out of range touch nobody's memory in a wide program", () => {
+  const p = program(
+    1,
+    2,
+    ([x]) => {
+      const list = array("list", 3);
+      list.set(t.toI32(x), 7);
+      return [list.get(0), list.get(2)];
+    },
+    { wide: true },
+  );
+  expect(runWasm(p, [[-1], [3], [2e9], [2]])).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 7],
+  ]);
 });
 
 test("a sum of 20,000 terms needs no stack", () => {

@@ -4,7 +4,8 @@ import { load4, store4, world } from "../../src/trace/control.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
 import { trace, type Trace, type TraceOptions } from "../../src/trace/graph.ts";
 import { toJavaScript, type JsBindings, type Precision } from "../../src/trace/javascript.ts";
-import { MOST_PAGES, toWasm } from "../../src/trace/wasm/index.ts";
+import { toWasm } from "../../src/trace/wasm/index.ts";
+import { MOST_PAGES } from "../../src/trace/wasm/pages.ts";
 import { FIXED_PARAMS, toWgsl, type WgslKernel } from "../../src/trace/wgsl.ts";
 import {
   BufferUsage,

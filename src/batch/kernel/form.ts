@@ -42,9 +42,9 @@ const known = new WeakMap<Model, Partial<Record<Target, boolean>>>();
  * as fast as loops, but large models take long to compile, and on GPUs run out of registers. A function of the model and of
  * the kind of device alone, so that a plan, a bundle and a resumed run mean the same kernels on every machine of the kind.
  */
-export function unrollByDefault(model: Model, target: Target = "software"): boolean {
+export function unrollByDefault(model: Model, target: Target = "software", isWide = false): boolean {
   // loops go over articulated bodies, which need no factor of M
-  if (hasLightChain(model) && !isWrittenOut(model) && solvesByBodies(model)) return false;
+  if (!isWide && hasLightChain(model) && !isWrittenOut(model) && solvesByBodies(model)) return false;
   if (target === "gpu") return model.nv <= MAX_DOFS_ON_GPU && unsupportedFeatures(model).length === 0;
   const before = known.get(model) ?? {};
   known.set(model, before);

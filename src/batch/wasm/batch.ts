@@ -1,4 +1,4 @@
-// a batch on the CPU whose kernels are WebAssembly SIMD: no driver, and the bits of JavaScript in float32
+// a batch on the CPU whose kernels are WebAssembly: no driver, and the bits of JavaScript
 import { CorralError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/units.ts";
 import { WORTH_THREADS, WorkQueue } from "../../core/work-queue.ts";
@@ -31,13 +31,16 @@ interface Held {
 /** Worlds of a chunk: at most this many, and chunks for each thread, so that they end together. */
 const [MOST_CHUNK, CHUNKS_PER_THREAD] = [256, 8];
 
-/** What the device calls itself. */
-export const WASM_NAME = "wasm (WebAssembly SIMD)";
+/** What the device calls itself, by what the step computes in. */
+const NAMES = { float32: "wasm (WebAssembly SIMD)", float64: "wasm (WebAssembly, float64)" } as const;
+
+/** Whether a batch that called itself so was WebAssembly. */
+export const isWasmName = (name: string): boolean => Object.values(NAMES).some((own) => own === name);
 
 export class WasmBatch implements Batch {
   readonly planned: PlannedBatch;
   readonly mostThreads: number;
-  readonly deviceName = WASM_NAME;
+  readonly deviceName: string;
   readonly gpu = undefined;
   readonly adapter = undefined;
   readonly doubles = false;
@@ -57,6 +60,7 @@ export class WasmBatch implements Batch {
   constructor(planned: PlannedBatch, map: WasmMap) {
     const { spec, plan } = planned;
     this.planned = planned;
+    this.deviceName = NAMES[planned.traces.get("step")?.wide ? "float64" : "float32"];
     this.mostThreads = map.mostThreads;
     this.#values = new Uint32Array(spec.params.length);
     const memories = map.memories.map((bytes) => memoryOf(bytes, plan.name));

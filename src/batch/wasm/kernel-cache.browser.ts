@@ -1,11 +1,18 @@
 // kernels as WebAssembly, emitted once in a page
 import { timed } from "../../core/spans.ts";
 import type { Trace } from "../../trace/graph.ts";
-import { toWasm, type WasmKernel } from "../../trace/wasm/index.ts";
+import type { toWasm as ToWasm, WasmKernel } from "../../trace/wasm/index.ts";
 
 const emitted = new WeakMap<Trace, WasmKernel>();
 
-/** A kernel of a trace. Throws what `toWasm` throws. */
+let toWasm: typeof ToWasm;
+
+/** Resolves when kernels can be emitted: pages that step on a GPU never load what emits them. */
+export async function emitterReady(): Promise<void> {
+  ({ toWasm } = await import("../../trace/wasm/index.ts"));
+}
+
+/** A kernel of a trace, once the emitter is ready. Throws what `toWasm` throws. */
 export function emittedKernel(trace: Trace): WasmKernel {
   const kernel = emitted.get(trace) ?? timed("emit", () => toWasm(trace));
   emitted.set(trace, kernel);

@@ -27,6 +27,9 @@ function folder(): string | undefined {
   }
 }
 
+/** Resolves when kernels can be emitted: at once, but in pages. */
+export const emitterReady = async (): Promise<void> => {};
+
 /** A kernel of a trace. Throws what `toWasm` throws. */
 export function emittedKernel(trace: Trace): WasmKernel {
   const before = emitted.get(trace);

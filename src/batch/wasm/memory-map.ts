@@ -3,7 +3,8 @@ import { CorralError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/units.ts";
 import { WORTH_THREADS } from "../../core/work-queue.ts";
 import { THREAD_BYTES, type WasmBytes } from "../../memory/host-budget.ts";
-import { MOST_PAGES, type WasmKernel } from "../../trace/wasm/index.ts";
+import type { WasmKernel } from "../../trace/wasm/index.ts";
+import { MOST_PAGES } from "../../trace/wasm/pages.ts";
 import type { PlannedBatch } from "../batch.ts";
 import { emittedKernel } from "./kernel-cache.ts";
 

@@ -4,6 +4,7 @@ import { describe } from "../../model/model.ts";
 import { checkSupported } from "../../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
 import { defaultContacts, unrollByDefault } from "../../batch/kernel/form.ts";
+import { isWide } from "../../batch/kernel/wide.ts";
 import { mayOverflow } from "../../batch/kernel/simulation-kernel.ts";
 import { simParams } from "../../batch/params.ts";
 import { snapshotArenas } from "../../batch/snapshot.ts";
@@ -117,7 +118,8 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
     name: task.id,
     numEnvs,
     params,
-    unrolled: (target) => vec.unroll ?? unrollByDefault(model, target),
+    unrolled: (target) => vec.unroll ?? unrollByDefault(model, target, isWide(model, vec.arithmetic, target)),
+    wide: (target) => isWide(model, vec.arithmetic, target),
     host: vec.monitor ? [{ name: "the monitor's MuJoCo", bytes: monitorBytes }] : [],
     arenas: [
       ...arenas,

@@ -1,13 +1,17 @@
 // the body of a function: instructions, and locals that are used again when their values have ended
 import { CorralError } from "../../core/errors.ts";
-import { Bytes, I32, V128 } from "./bytes.ts";
+import { Bytes, F64, I32, V128 } from "./bytes.ts";
 import { Op32, Simd, type Op32Name, type SimdName } from "./opcodes.ts";
 import { hasLaneSelect } from "./relaxed.ts";
 
 /** V8 takes 50,000; parameters are among them. */
 const MOST_LOCALS = 49_000;
 
-type Kind = "vector" | "scalar";
+/** What a local holds: a vector, an integer, a float64. */
+export type Kind = "vector" | "scalar" | "double";
+const CODES: Readonly<Record<Kind, number>> = { vector: V128, scalar: I32, double: F64 };
+
+const double = new DataView(new ArrayBuffer(8));
 
 /** Instructions of one function, whose first locals are its parameters. */
 export class Code {
@@ -15,7 +19,7 @@ export class Code {
   /** How deep in blocks this place is, for branches. */
   depth = 0;
   readonly #kinds: Kind[] = [];
-  readonly #free: Record<Kind, number[]> = { vector: [], scalar: [] };
+  readonly #free: Record<Kind, number[]> = { vector: [], scalar: [], double: [] };
   readonly #parameters: number;
 
   /** What runs first: numbers are read once. */
@@ -62,7 +66,11 @@ export class Code {
   }
 
   op(...names: Op32Name[]): this {
-    for (const name of names) this.bytes.byte(Op32[name]);
+    for (const name of names) {
+      const code = Op32[name];
+      if (code > 255) this.bytes.byte(code >> 8);
+      this.bytes.byte(code & 255);
+    }
     return this;
   }
 
@@ -98,16 +106,36 @@ export class Code {
     return this;
   }
 
+  double(value: number): this {
+    double.setFloat64(0, value, true);
+    this.op("f64.const").bytes.append(new Uint8Array(double.buffer));
+    return this;
+  }
+
+  /** A number from an address on the stack. */
+  loadAt(name: "i32.load" | "f32.load" | "f64.load", offset: number): this {
+    this.op(name)
+      .bytes.unsigned(name === "f64.load" ? 3 : 2)
+      .unsigned(offset);
+    return this;
+  }
+
+  /** Writes the number on the stack to the address below it. */
+  storeAt(name: "i32.store" | "f32.store" | "f64.store", offset: number): this {
+    this.op(name)
+      .bytes.unsigned(name === "f64.store" ? 3 : 2)
+      .unsigned(offset);
+    return this;
+  }
+
   /** A 32-bit integer from an address on the stack. */
   loadInt(offset: number): this {
-    this.bytes.byte(Op32["i32.load"]).unsigned(2).unsigned(offset);
-    return this;
+    return this.loadAt("i32.load", offset);
   }
 
   /** Writes the 32-bit integer on the stack to the address below it. */
   storeInt(offset: number): this {
-    this.bytes.byte(Op32["i32.store"]).unsigned(2).unsigned(offset);
-    return this;
+    return this.storeAt("i32.store", offset);
   }
 
   /** A read or a write of a vector, or of a word of it, at an address on the stack. */
@@ -159,7 +187,7 @@ export class Code {
       else runs.push({ kind, count: 1 });
     }
     const out = new Bytes().unsigned(runs.length);
-    for (const { kind, count } of runs) out.unsigned(count).byte(kind === "vector" ? V128 : I32);
+    for (const { kind, count } of runs) out.unsigned(count).byte(CODES[kind]);
     return out.append(this.#prologue.all).append(this.bytes.all).byte(Op32.end);
   }
 }

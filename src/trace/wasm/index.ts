@@ -1,11 +1,15 @@
-// back end: a trace as a WebAssembly SIMD module, four worlds a vector; bit for bit what JavaScript computes in float32
+// back end: a trace as a WebAssembly module, four worlds a vector in float32 or one in float64; bit for bit what JavaScript computes
 import type { Trace } from "../graph.ts";
 import { analyse, type Liveness } from "../liveness.ts";
 import { Bytes, I32, MAGIC, Section } from "./bytes.ts";
+import type { Code } from "./code.ts";
 import { Emitter } from "./emitter.ts";
 import { MemoryMap } from "./memory-map.ts";
+import { MOST_PAGES } from "./pages.ts";
 import { runBody } from "./run.ts";
 import { PARAMETERS } from "./values.ts";
+import { WideEmitter } from "./wide.ts";
+import { WideMap } from "./wide-map.ts";
 
 /** A kernel as a module, and the memory that it needs; addresses are multiples of 16. */
 export interface WasmKernel {
@@ -26,16 +30,21 @@ export interface WasmKernel {
   readonly pool: Int32Array<ArrayBuffer>;
 }
 
-/** Pages of 64 KiB that a memory may have. */
-export const MOST_PAGES = 65536;
-
 /**
  * Emits a trace as a WebAssembly module.
  * @throws CorralError trace-exact, wasm-locals
  */
 export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKernel {
+  if (trace.wide) {
+    const map = new WideMap(trace, live);
+    return kernelOf(new WideEmitter(trace, live, map).code, runBody(undefined, 1), map);
+  }
   const map = new MemoryMap(trace, live);
   const emitter = new Emitter(trace, live, map);
+  return kernelOf(emitter.code, runBody(emitter.tellsEffort ? map.order : undefined), map);
+}
+
+function kernelOf(code: Code, run: Bytes, map: MemoryMap | WideMap): WasmKernel {
   const types = (...lists: number[]) =>
     lists.reduce(
       (out, count) => out.byte(0x60).unsigned(count).append(new Uint8Array(count).fill(I32)).unsigned(0),
@@ -47,13 +56,7 @@ export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKerne
     [Section.import, new Bytes().unsigned(1).name("corral").name("memory").byte(2, 3).unsigned(1).unsigned(MOST_PAGES)],
     [Section.function, new Bytes().unsigned(2).unsigned(0).unsigned(1)],
     [Section.export, new Bytes().unsigned(1).name("run").byte(0).unsigned(1)],
-    [
-      Section.code,
-      new Bytes()
-        .unsigned(2)
-        .sized(emitter.code.body())
-        .sized(runBody(emitter.tellsEffort ? map.order : undefined)),
-    ],
+    [Section.code, new Bytes().unsigned(2).sized(code.body()).sized(run)],
   ];
   const module = new Bytes().byte(...MAGIC);
   for (const [id, section] of sections) module.byte(id).sized(section);

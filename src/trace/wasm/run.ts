@@ -13,10 +13,10 @@ const [FROM, TO, LAST, FRAME, POOL, ORDER, EFFORT, END, I, J, WORLD, MINE, OTHER
 const PARAMETERS = 5;
 
 /**
- * run(from, to, last, frame, pool): the function, four worlds at a time. With the offset of its two lists in the frame, worlds
+ * run(from, to, last, frame, pool): the function, so many worlds at a time. With the offset of its two lists in the frame, worlds
  * that took as much effort in their last run go together: lanes wait less for each other.
  */
-export function runBody(order: number | undefined): Bytes {
+export function runBody(order: number | undefined, atOnce: 1 | 4 = 4): Bytes {
   const out = new Bytes();
   const op = (...names: Op32Name[]) => names.forEach((name) => out.byte(Op32[name]));
   const get = (...locals: number[]) => locals.forEach((local) => out.byte(Op32["local.get"]).unsigned(local));
@@ -43,7 +43,7 @@ export function runBody(order: number | undefined): Bytes {
     open("loop");
     get(FROM, LAST, FRAME, POOL);
     out.byte(Op32.call).unsigned(0);
-    increase(FROM, 4);
+    increase(FROM, atOnce);
     get(FROM, END);
     op("i32.lt_s");
     branch("br_if", 0);

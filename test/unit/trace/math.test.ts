@@ -26,6 +26,16 @@ describe.each(mathCases)("$name", (c) => {
     expect(tooFarOff(near, values)).toEqual([]);
   });
 
+  test("a wide trace has float64's rounding alone", () => {
+    const p = program(2, 1, ([x, y]) => [c.fn(x, y)], { wide: true });
+    const values = column(runJs(p, "f64", rows)).map((v) => (v > MAX_FLOAT ? Infinity : v));
+    const near = {
+      ...c,
+      allowed: (x: number, y: number, v: number) => scale64(c.name, x, y, v) * mathBounds.wide.value,
+    };
+    expect(tooFarOff(near, values)).toEqual([]);
+  });
+
   test("an exact trace calls the host's function", () => {
     const p = program(2, 1, ([x, y]) => [c.fn(x, y)], { exact: true });
     expect(column(runJs(p, "f64", rows))).toEqual(c.points.map(([x, y]) => c.reference(x, y)));

@@ -1,0 +1,29 @@
+// which models kernels compute in float64 for, where the device can
+import { mjtCone, mjtEq } from "../../model/enums.ts";
+import type { Model } from "../../model/model.ts";
+import { hasLightChain, isWrittenOut } from "../../physics/smooth/light-chains.ts";
+import { FEW_ITERATIONS } from "../../physics/solver/precision.ts";
+import type { Arithmetic } from "./arithmetic.ts";
+import type { Target } from "./emission.ts";
+
+/** Cones this far from round, in iterations this few, end a step where float32 has lost what the next would bring back. */
+const FAR_FROM_ROUND = 10;
+
+/**
+ * Whether kernels compute in float64: as asked for, else for models whose steps float32 loses (docs/decisions/0123).
+ * Adapters never do, since WGSL has float32 alone. A function of the model and of the kind of device, as the form is.
+ */
+export function isWide(model: Model, asked: Arithmetic | undefined, target: Target): boolean {
+  if (target !== "none") return false;
+  return asked === undefined ? losesFloat32(model) : asked === "float64";
+}
+
+function losesFloat32(model: Model): boolean {
+  const { neq, eq_type, opt } = model;
+  const ties = Array.from({ length: neq }, (_, i) => eq_type[i]);
+  // links of loops that are closed give way to one another as bodies of a chain do
+  if (ties.some((type) => type === mjtEq.CONNECT || type === mjtEq.WELD)) return true;
+  // chains alone are stepped by articulated bodies, which lose nothing
+  if (hasLightChain(model) && !isWrittenOut(model)) return true;
+  return opt.cone === mjtCone.ELLIPTIC && opt.impratio >= FAR_FROM_ROUND && opt.iterations < FEW_ITERATIONS;
+}
