@@ -105,15 +105,13 @@ export interface PairList {
 
 /** The pairs that `eachNearPair` visits. */
 export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
-  const found = foundNear(m, frames, pairs);
+  const found = foundNear(m, frames, pairs, isApart);
   const list = array("near_list", pairs.length, "i32", true);
   const count = variable("near_count", 0, "i32");
-  eachTogether(found, "boxes", (k) =>
-    when(not(isApart(k)), () => {
-      list.set(count.get(), k);
-      count.set(add(count.get(), 1));
-    }),
-  );
+  eachTogether(found, "listed", (k) => {
+    list.set(count.get(), k);
+    count.set(add(count.get(), 1));
+  });
   return { count: count.get(), at: (i) => list.get(i) };
 }
 
@@ -132,15 +130,13 @@ export function eachNearPair(
   isApart: (pair: Int) => Bool,
   body: (pair: Int) => void,
 ): void {
-  const found = foundNear(m, frames, pairs);
-  const test = (k: Int) => when(isApart(k), () => clear(found, k));
-  if (m.form.hasRoom) eachTogether(found, "boxes", test);
-  else eachOf(found, pairs.length, "boxes", test);
+  const found = foundNear(m, frames, pairs, isApart);
+  if (!m.form.hasRoom) eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
   eachOf(found, pairs.length, "near", body);
 }
 
-/** A bit for each pair whose bounds come within reach. */
-function foundNear(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[]): LocalArray {
+/** A bit for each pair whose bounds come within reach; where there is room, of those that are not apart. */
+function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   // one bound for all: colliders tell exactly
   const look = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const count = Math.ceil(pairs.length / WORD);
@@ -174,6 +170,7 @@ function foundNear(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[])
       index.slice(WORD * i, WORD * (i + 1)).reduce((bits, k, bit) => (k < 0 ? bits : bits | (1 << bit)), 0),
     );
     const mask = table("near_mask", masks, "i32");
+    const rowBits = m.form.hasRoom ? array("near_row", words, "u32") : undefined;
 
     loop(
       rows.length,
@@ -182,11 +179,18 @@ function foundNear(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[])
         for (let w = 0; w < words; w++) {
           const at = add(mul(r, words), w);
           const known = mask(at);
+          rowBits?.set(w, toU32(0));
           when(ne(known, 0), () => {
             const bits = nearBits(columns, w, row);
-            mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
+            if (rowBits) rowBits.set(w, band(bits, toU32(known)));
+            else mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
           });
         }
+        if (!rowBits) return;
+        eachTogether(rowBits, "boxes", (bit) => {
+          const k = pairAt(add(mul(mul(r, words), WORD), bit));
+          when(not(isApart(k)), () => setBit(found, k));
+        });
       },
       { label: "broad" },
     );
@@ -267,11 +271,13 @@ function eachTogether(bits: LocalArray, label: string, body: (bit: Int) => void)
 /** Sets the bits of the pairs that `pairOf` names for the bits of a word. */
 function mark(found: LocalArray, bits: Int, pairOf: (bit: Int) => Int): void {
   const word = variable("near", bits, "u32");
-  eachBit(word, (bit) => {
-    const k = toU32(pairOf(bit));
-    const at = toI32(shr(k, 5));
-    found.set(at, bor(found.get(at), shl(1, band(k, WORD - 1))));
-  });
+  eachBit(word, (bit) => setBit(found, pairOf(bit)));
+}
+
+function setBit(bits: LocalArray, index: Int): void {
+  const k = toU32(index);
+  const at = toI32(shr(k, 5));
+  bits.set(at, bor(bits.get(at), shl(1, band(k, WORD - 1))));
 }
 
 /** Runs `body` for each bit of a word, lowest first. */
