@@ -19,7 +19,7 @@ import {
   type Bool,
   type Int,
 } from "../../trace/scalar.ts";
-import { mjtGeom } from "../../model/enums.ts";
+import { mjtGeom, mjtJoint } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
@@ -31,6 +31,8 @@ const WORD = 32;
 const BYTE = 8;
 /** Geoms that are tested against a box about all of them first. */
 const GROUP = 16;
+/** Floating bodies beyond which worlds differ in what is near. */
+const MOST_LOOSE = 3;
 
 /** What is asked of one geom and another, or of a group of others before them. */
 interface NearRow {
@@ -108,10 +110,12 @@ export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
   const found = foundNear(m, frames, pairs, isApart);
   const list = array("near_list", pairs.length, "i32", true);
   const count = variable("near_count", 0, "i32");
-  eachTogether(found, "listed", (k) => {
+  const keep = (k: Int) => {
     list.set(count.get(), k);
     count.set(add(count.get(), 1));
-  });
+  };
+  if (areAlike(m)) eachTogether(found, "listed", keep);
+  else eachOf(found, pairs.length, "boxes", (k) => when(not(isApart(k)), () => keep(k)));
   return { count: count.get(), at: (i) => list.get(i) };
 }
 
@@ -131,11 +135,15 @@ export function eachNearPair(
   body: (pair: Int) => void,
 ): void {
   const found = foundNear(m, frames, pairs, isApart);
-  if (!m.form.hasRoom) eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
+  if (!areAlike(m)) eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
   eachOf(found, pairs.length, "near", body);
 }
 
-/** A bit for each pair whose bounds come within reach; where there is room, of those that are not apart. */
+/** Whether pairs are tested in loops that all worlds share: those that are near in one are mostly near in others. */
+const areAlike = ({ form, model }: ModelView): boolean =>
+  form.hasRoom && model.jnt_type.filter((type) => type === mjtJoint.FREE).length <= MOST_LOOSE;
+
+/** A bit for each pair whose bounds come within reach; where worlds are alike, of those that are not apart. */
 function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   // one bound for all: colliders tell exactly
   const look = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
@@ -170,7 +178,7 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
       index.slice(WORD * i, WORD * (i + 1)).reduce((bits, k, bit) => (k < 0 ? bits : bits | (1 << bit)), 0),
     );
     const mask = table("near_mask", masks, "i32");
-    const rowBits = m.form.hasRoom ? array("near_row", words, "u32") : undefined;
+    const rowBits = areAlike(m) ? array("near_row", words, "u32") : undefined;
 
     loop(
       rows.length,
