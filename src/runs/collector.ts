@@ -167,7 +167,7 @@ export class Collector implements AsyncDisposable {
     if (params.length < this.#params.length) {
       throw new CorralError(
         "bad-policy",
-        `the policy has ${params.length} numbers; the collector's has ${this.#params.length}. Pass parameters of the networks that it was made for.`,
+        `the policy has ${params.length} numbers; the collector's has ${this.#params.length}. Pass what ppo.actingParameters() or sac.parameters() gives, of the learner that it was made for.`,
       );
     }
     // no thread reads them: all have answered

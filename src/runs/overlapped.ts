@@ -38,10 +38,12 @@ export class Overlapped implements Algorithm<AnyMetrics> {
 
   /**
    * Starts the threads. The learner is closed with the result, and left as it is if this fails.
-   * @throws CorralError unsupported-collector, needs-host-replay; what Collector.create throws
+   * @throws CorralError unsupported-collector, needs-host-replay, closed, call-in-flight; what Collector.create throws
    */
   static async create(learner: Ppo | Sac, options: OverlappedOptions = {}): Promise<Overlapped> {
     if (learner.algo === "sac" && learner.config.storage === "gpu") throw needsHostReplay();
+    // one that was closed has none
+    await actingParametersOf(learner);
     const steps = learner.algo === "sac" ? { steps: learner.config.collectSteps } : {};
     const collecting = { ...learner.collecting, ...steps } as CollectorOptions;
     return new Overlapped(learner, await Collector.create(learner.env.id, { ...collecting, ...options }));
@@ -72,7 +74,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   /** Starts the next batch with the current parameters, which were read after the last update. */
   async #start(): Promise<void> {
     const { learner } = this;
-    this.#params ??= await (learner.algo === "ppo" ? learner.actingParameters() : learner.parameters());
+    this.#params ??= await actingParametersOf(learner);
     this.collector.start(this.#params, { random: learner.algo === "sac" && learner.explores });
     this.#flies = true;
   }
@@ -141,3 +143,7 @@ export class Overlapped implements Algorithm<AnyMetrics> {
     return this.close();
   }
 }
+
+/** What threads act by. */
+const actingParametersOf = (learner: Ppo | Sac): Promise<Float32Array> =>
+  learner.algo === "ppo" ? learner.actingParameters() : learner.parameters();

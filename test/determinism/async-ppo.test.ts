@@ -156,13 +156,15 @@ test("every rollout is of one version, exactly one update behind, and the same b
 
 test("one update at a time, none after close, and close after the update in flight", async () => {
   await using env = await makeVec(ID, { numEnvs: WORLDS, seed: 4 });
-  const both = await Overlapped.create(await Ppo.create(env, OPTIONS), { threads: 1 });
+  const ppo = await Ppo.create(env, OPTIONS);
+  const both = await Overlapped.create(ppo, { threads: 1 });
   const first = both.iterate();
   await expect(both.iterate()).rejects.toMatchObject({ code: "call-in-flight" });
   const closing = both.close();
   expect((await first).minibatches).toBe(4);
   await closing;
   await expect(both.iterate()).rejects.toMatchObject({ code: "closed" });
+  await expect(Overlapped.create(ppo, { threads: 1 })).rejects.toMatchObject({ code: "closed" });
 });
 
 test("what threads cannot act as is refused, and rollouts of other sizes are", async () => {

@@ -101,17 +101,24 @@ export class Stepper {
       );
     }
     let count = 0;
+    let isOver = false;
     const undo = this.#watch.mark();
     try {
-      batch.submit("step", (pass, run) =>
-        encode(pass, () => {
+      batch.submit("step", (pass, run) => {
+        const made: unknown = encode(pass, () => {
+          if (isOver) throw endedPass("step() was called after the function had returned");
           for (const kernel of this.#kernels(this.#progress.steps + count)) run(kernel);
           count++;
-        }),
-      );
+        });
+        if (!(made instanceof Promise)) return;
+        made.catch(() => {});
+        throw endedPass("the function returned a promise");
+      });
     } catch (error) {
       undo();
       throw error;
+    } finally {
+      isOver = true;
     }
     await this.#stepped(count);
   }
@@ -141,3 +148,9 @@ export class Stepper {
     if (drift) this.#exchange.expect("step", undefined, drift);
   }
 }
+
+const endedPass = (what: string): CorralError =>
+  new CorralError(
+    "pass-ended",
+    `${what}: what stepOnDevice is given encodes at once, into a pass that ends with it. Await before, and call stepOnDevice again for more.`,
+  );

@@ -206,7 +206,7 @@ export class VectorEnv implements AsyncDisposable {
    * and writes `gpu.observations` and the others; the caller's dispatches go before, between and after. Results stay on
    * the GPU until `read()`. Bits are those of as many calls of `step`. If several of these steps are due for the drift
    * monitor, only the last is compared.
-   * @throws CorralError needs-gpu, closed, call-in-flight, needs-reset, snapshot-failed, what `encode` throws
+   * @throws CorralError needs-gpu, pass-ended, closed, call-in-flight, needs-reset, snapshot-failed, what `encode` throws
    */
   async stepOnDevice(encode: (pass: GPUComputePassEncoder, step: () => void) => void): Promise<void> {
     return this.#mutex.exclusive("stepOnDevice", async () => {

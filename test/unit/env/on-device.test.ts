@@ -43,6 +43,24 @@ function policyOf(env: VectorEnv): (pass: GPUComputePassEncoder) => void {
   };
 }
 
+test("what encodes late is refused, and nothing is submitted", async () => {
+  await using env = await makeVec("CartPole", { numEnvs: 8, device: gpu });
+  await env.reset();
+  const late = async (_: unknown, step: () => void): Promise<void> => {
+    await Promise.resolve();
+    step();
+  };
+  await expect(env.stepOnDevice(late as never)).rejects.toThrow(/\[pass-ended\] the function returned a promise/);
+  const kept: (() => void)[] = [];
+  await env.stepOnDevice((_, step) => {
+    step();
+    kept.push(step);
+  });
+  expect(kept[0]).toThrow(/\[pass-ended\] step\(\) was called after/);
+  expect((await env.read()).rewards[0]).toBe(1);
+  expect(env.steps).toBe(1);
+});
+
 test("nothing is read back unless it is asked for", async () => {
   const watch = watchDevice(gpu);
   await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 8, device: gpu, maxEpisodeSteps: 6 });
