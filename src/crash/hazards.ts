@@ -80,7 +80,7 @@ function unevenMasses(model: Model): Cause | undefined {
     certainty: "likely",
     text: `${masses.heavy} weighs ${n(masses.most)} kg and ${masses.light} ${n(masses.least)} kg: a ratio of ${n(masses.ratio)}, of which float32 keeps ${masses.ratio > 1e7 ? "no digit" : "few digits"}.`,
     remedy:
-      "Bring the masses within a factor of 10,000, weld the light body to its parent, or add armature to its joints.",
+      'Bring the masses within a factor of 10,000, weld the light body to its parent, add armature to its joints, or compute in float64 (device: "wasm", arithmetic: "float64").',
   };
 }
 

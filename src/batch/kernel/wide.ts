@@ -1,13 +1,13 @@
 // which models kernels compute in float64 for, where the device can
-import { mjtCone, mjtEq } from "../../model/enums.ts";
+import { mjtEq } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { hasLightChain, isWrittenOut } from "../../physics/smooth/light-chains.ts";
 import { FEW_ITERATIONS } from "../../physics/solver/precision.ts";
 import type { Arithmetic } from "./arithmetic.ts";
 import type { Target } from "./emission.ts";
 
-/** Cones this far from round, in iterations this few, end a step where float32 has lost what the next would bring back. */
-const FAR_FROM_ROUND = 10;
+/** Friction this much stiffer than normals, in iterations this few, end a step where float32 has lost what the next would bring back. */
+const STIFF_FRICTION = 10;
 
 /**
  * Whether kernels compute in float64: as asked for, else for models whose steps float32 loses (docs/decisions/0123).
@@ -25,5 +25,5 @@ function losesFloat32(model: Model): boolean {
   if (ties.some((type) => type === mjtEq.CONNECT || type === mjtEq.WELD)) return true;
   // chains alone are stepped by articulated bodies, which lose nothing
   if (hasLightChain(model) && !isWrittenOut(model)) return true;
-  return opt.cone === mjtCone.ELLIPTIC && opt.impratio >= FAR_FROM_ROUND && opt.iterations < FEW_ITERATIONS;
+  return opt.impratio >= STIFF_FRICTION && opt.iterations < FEW_ITERATIONS;
 }
