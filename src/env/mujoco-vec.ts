@@ -213,7 +213,14 @@ export async function assertUnderMuJoCo(env: string | Task, given: NamedOptions)
 }
 
 function mujocoOptions(given: NamedOptions): NamedOptions {
-  const { adapter: _, threads: __, tuned: ___, monitor: ____, ...others } = given as { [name: string]: unknown };
+  const {
+    adapter: _,
+    threads: __,
+    tuned: ___,
+    monitor: ____,
+    arithmetic: _____,
+    ...others
+  } = given as { [name: string]: unknown };
   return { ...others, ...FLOAT64 } as unknown as NamedOptions;
 }
 
