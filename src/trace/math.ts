@@ -9,7 +9,7 @@
 // a GPU its value is unspecified.
 import { current, pure } from "./graph.ts";
 import { EXP_MIN, hostMath, MAX_FLOAT, MIN_NORMAL, type HostFunction } from "./host-math.ts";
-import { polynomial } from "./polynomial.ts";
+import { polynomial, turned } from "./polynomial.ts";
 import { wideAtan2, wideExp, wideLog, wideSincos, wideTanh } from "./wide-math.ts";
 import {
   abs,
@@ -29,7 +29,6 @@ import {
   max,
   min,
   mul,
-  ne,
   neg,
   round,
   select,
@@ -41,7 +40,6 @@ import {
   toF32,
   toI32,
   toU32,
-  uadd,
   type Scalar,
 } from "./scalar.ts";
 
@@ -106,19 +104,7 @@ export function sincos(x: Scalar): [Scalar, Scalar] {
   const k = round(mul(x, 2 / Math.PI));
   const rest = sub(sub(sub(x, mul(k, PIO2_1)), mul(k, PIO2_2)), mul(k, PIO2_3));
   const r = clamp(rest, -0.8, 0.8);
-  const z = square(r);
-  const s = add(r, mul(mul(r, z), polynomial(z, SIN)));
-  const c = add(sub(1, mul(z, 0.5)), mul(square(z), polynomial(z, COS)));
-
-  // the quadrant swaps them and sets the signs
-  const quadrant = toU32(toI32(k));
-  const odd = ne(band(quadrant, 1), 0);
-  const sine = select(odd, c, s);
-  const cosine = select(odd, s, c);
-  return [
-    select(ne(band(quadrant, 2), 0), neg(sine), sine),
-    select(ne(band(uadd(quadrant, 1), 2), 0), neg(cosine), cosine),
-  ];
+  return turned(k, r, SIN, COS);
 }
 
 /** Sine of x radians; see `sincos`. */

@@ -1,6 +1,6 @@
 // transcendental functions of programs in float64 between float32: to some units of float64's last place
 import { EXP_MAX, EXP_MIN, MIN_NORMAL } from "./host-math.ts";
-import { polynomial } from "./polynomial.ts";
+import { polynomial, turned } from "./polynomial.ts";
 import {
   abs,
   add,
@@ -14,7 +14,6 @@ import {
   max,
   min,
   mul,
-  ne,
   neg,
   round,
   select,
@@ -25,7 +24,6 @@ import {
   toF32,
   toI32,
   toU32,
-  uadd,
   type Scalar,
 } from "./scalar.ts";
 
@@ -54,17 +52,7 @@ const LN2_2 = 1.9082149292705877e-10;
 export function wideSincos(x: Scalar): [Scalar, Scalar] {
   const k = round(mul(x, 2 / Math.PI));
   const r = clamp(sub(sub(x, mul(k, PIO2_1)), mul(k, PIO2_2)), -0.8, 0.8);
-  const z = square(r);
-  const s = add(r, mul(mul(r, z), polynomial(z, SIN)));
-  const c = add(sub(1, mul(z, 0.5)), mul(square(z), polynomial(z, COS)));
-  const quadrant = toU32(toI32(k));
-  const odd = ne(band(quadrant, 1), 0);
-  const sine = select(odd, c, s);
-  const cosine = select(odd, s, c);
-  return [
-    select(ne(band(quadrant, 2), 0), neg(sine), sine),
-    select(ne(band(uadd(quadrant, 1), 2), 0), neg(cosine), cosine),
-  ];
+  return turned(k, r, SIN, COS);
 }
 
 /** e^x: infinite and 0 where it is in float32. */

@@ -145,6 +145,35 @@ export class Code {
     return this;
   }
 
+  /** Pushes the quotient of two integers: x where y is 0, and no trap at the least integer by -1. */
+  quotient(x: number, y: number, isSigned: boolean): void {
+    const result = this.local("scalar");
+    this.get(x).set(result).get(y);
+    this.open("if");
+    if (isSigned) {
+      this.get(y).int(-1).op("i32.eq");
+      this.open("if");
+      this.int(0).get(x).op("i32.sub").set(result);
+      this.op("else");
+      this.get(x).get(y).op("i32.div_s").set(result);
+      this.close();
+    } else this.get(x).get(y).op("i32.div_u").set(result);
+    this.close();
+    this.get(result).release(result);
+  }
+
+  /** Sets bytes from a base on to zero, if there are any. */
+  clear(base: number, { from, to }: { readonly from: number; readonly to: number }): void {
+    if (to <= from) return;
+    this.get(base)
+      .int(from)
+      .op("i32.add")
+      .int(0)
+      .int(to - from);
+    // memory.fill
+    this.bytes.byte(0xfc, 0x0b, 0);
+  }
+
   constant(words: readonly number[]): this {
     this.simd("v128.const");
     for (const word of words) this.bytes.word(word);

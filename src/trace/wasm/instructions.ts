@@ -89,7 +89,7 @@ const shift =
     o.code.simd(vector);
   };
 
-/** x / y; x where y is 0, and no trap at the least integer by -1. */
+/** x / y; of integers as `Code.quotient` has it. */
 function quotient(o: Operands): void {
   const { code, node } = o;
   if (node.type === "f32") {
@@ -104,19 +104,7 @@ function quotient(o: Operands): void {
     code.set(a);
     y();
     code.set(b);
-    const result = code.local("scalar");
-    code.get(a).set(result).get(b);
-    code.open("if");
-    if (node.type === "i32") {
-      code.get(b).int(-1).op("i32.eq");
-      code.open("if");
-      code.int(0).get(a).op("i32.sub").set(result);
-      code.op("else");
-      code.get(a).get(b).op("i32.div_s").set(result);
-      code.close();
-    } else code.get(a).get(b).op("i32.div_u").set(result);
-    code.close();
-    code.get(result).release(result);
+    code.quotient(a, b, node.type === "i32");
   });
   code.release(a, b);
 }

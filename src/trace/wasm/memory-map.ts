@@ -17,11 +17,10 @@ export interface TablePlace {
 export type Stride = 4 | 8 | 16;
 
 /**
- * Offsets in the two blocks of memory of a kernel. Its frame, one for each thread: addresses of buffers, parameters,
- * private arrays (a vector for each element, and one more that lanes without a place write to). Its pool, shared:
- * tables, then constants.
+ * Offsets in the frame of a kernel, one for each thread: addresses of buffers, parameters, private arrays with one element
+ * more, which indices without a place in them read and write.
  */
-export class MemoryMap {
+export class FrameMap {
   readonly buffers: readonly string[];
   /** Offset in the frame of the addresses of two lists of words: worlds in the order in which they run, and their effort. */
   readonly order: number;
@@ -32,12 +31,10 @@ export class MemoryMap {
   /** Where the last private array ends. */
   readonly end: number;
   readonly #arrayAt = new Map<ArrayRef, number>();
-  readonly #tableAt = new Map<TableRef, TablePlace>();
-  readonly #words: number[] = [];
-  readonly #constants = new Map<number, number>();
   readonly #refs: readonly BufferRef[];
 
-  constructor(trace: Trace, live: Liveness) {
+  /** `element`: the bytes of an element of an array. */
+  constructor(trace: Trace, live: Liveness, element: number) {
     this.#refs = trace.buffers;
     this.buffers = trace.buffers.map((b) => b.name);
     this.order = 4 * trace.buffers.length;
@@ -48,20 +45,12 @@ export class MemoryMap {
       for (const a of arrays) {
         if (!live.liveArrays.has(a.id)) continue;
         this.#arrayAt.set(a, at);
-        at += (a.length + 1) * VECTOR;
+        at += (a.length + 1) * element;
       }
       return at;
     };
     this.zeroed = { from, to: place(trace.arrays.filter((a) => !a.isScratch)) };
-    this.end = place(trace.arrays.filter((a) => a.isScratch));
-    for (const columns of columnsOf(trace.tables)) {
-      const bytes: Stride = columns.length > 2 ? 16 : columns.length === 2 ? 8 : 4;
-      const words = bytes / 4;
-      const start = this.#words.length;
-      columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (start + k), bytes }));
-      for (let i = 0; i < columns[0].values.length; i++)
-        for (let k = 0; k < words; k++) this.#words.push(wordOf(columns[k], i));
-    }
+    this.end = Math.ceil(place(trace.arrays.filter((a) => a.isScratch)) / VECTOR) * VECTOR;
   }
 
   /** Offset of a buffer's address in the frame. */
@@ -75,6 +64,25 @@ export class MemoryMap {
 
   array(ref: ArrayRef): number {
     return this.#arrayAt.get(ref)!;
+  }
+}
+
+/** Offsets in the two blocks of memory of a kernel: its frame, and its pool, which is shared: tables, then constants. */
+export class MemoryMap extends FrameMap {
+  readonly #tableAt = new Map<TableRef, TablePlace>();
+  readonly #words: number[] = [];
+  readonly #constants = new Map<number, number>();
+
+  constructor(trace: Trace, live: Liveness) {
+    super(trace, live, VECTOR);
+    for (const columns of columnsOf(trace.tables)) {
+      const bytes: Stride = columns.length > 2 ? 16 : columns.length === 2 ? 8 : 4;
+      const words = bytes / 4;
+      const start = this.#words.length;
+      columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (start + k), bytes }));
+      for (let i = 0; i < columns[0].values.length; i++)
+        for (let k = 0; k < words; k++) this.#words.push(wordOf(columns[k], i));
+    }
   }
 
   /** Where a table is in the pool. */

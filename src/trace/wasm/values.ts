@@ -53,17 +53,7 @@ export class Values {
     for (const v of trace.vars) if (live.liveVars.has(v)) this.variables.set(v, code.local("vector"));
     this.worlds = code.local("vector");
 
-    const { from, to } = map.zeroed;
-    if (to > from) {
-      code
-        .get(FRAME)
-        .int(from)
-        .op("i32.add")
-        .int(0)
-        .int(to - from);
-      // memory.fill
-      code.bytes.byte(0xfc, 0x0b, 0);
-    }
+    code.clear(FRAME, map.zeroed);
     const order = code.local("scalar");
     code.get(FRAME).loadInt(map.order).tee(order);
     code.open("if");

@@ -60,7 +60,7 @@ const extreme =
     );
   };
 
-/** x / y; x where y is 0, and no trap at the least integer by -1. */
+/** x / y; of integers as `Code.quotient` has it. */
 function quotient(o: Operands): void {
   const { code, node } = o;
   if (node.type === "f32") {
@@ -69,21 +69,7 @@ function quotient(o: Operands): void {
     code.op("f64.div");
     return;
   }
-  inLocals(o, (x, y) => {
-    const out = code.local("scalar");
-    code.get(x).set(out).get(y);
-    code.open("if");
-    if (node.type === "i32") {
-      code.get(y).int(-1).op("i32.eq");
-      code.open("if");
-      code.int(0).get(x).op("i32.sub").set(out);
-      code.op("else");
-      code.get(x).get(y).op("i32.div_s").set(out);
-      code.close();
-    } else code.get(x).get(y).op("i32.div_u").set(out);
-    code.close();
-    code.get(out).release(out);
-  });
+  inLocals(o, (x, y) => code.quotient(x, y, node.type === "i32"));
 }
 
 function negated(o: Operands): void {

@@ -43,17 +43,7 @@ export class WideEmitter {
     this.#locals = new Int32Array(trace.nodes).fill(-1);
     const { code } = this;
     for (const v of trace.vars) if (live.liveVars.has(v)) this.#variables.set(v, code.local(kindOf(v.type)));
-    const { from, to } = map.zeroed;
-    if (to > from) {
-      code
-        .get(FRAME)
-        .int(from)
-        .op("i32.add")
-        .int(0)
-        .int(to - from);
-      // memory.fill
-      code.bytes.byte(0xfc, 0x0b, 0);
-    }
+    code.clear(FRAME, map.zeroed);
     this.#block(trace.root, undefined);
   }
 
