@@ -2,7 +2,7 @@
 import { optionsOf } from "../../core/options.ts";
 import { loadModel } from "../model.ts";
 import { readImage } from "./read-image.ts";
-import { UNIT, wanted, type Terrain } from "./terrain.ts";
+import { bad, onlyOptions, UNIT, wanted, type Terrain } from "./terrain.ts";
 
 export interface ImageTerrainOptions {
   /** Width of a pixel (m). Default 0.1. */
@@ -13,18 +13,24 @@ export interface ImageTerrainOptions {
 
 /**
  * The terrain that a PNG shows, white the highest: one patch, whose middle is the picture's. MuJoCo reads the picture, and
- * stretches its greys from black to white.
- * @throws CorralError bad-terrain, missing-file, model-compile with MuJoCo's own text of a picture that it cannot read
+ * stretches its greys, 256 of them (of 16 bits the upper 8), from black to white.
+ * @throws CorralError bad-terrain, of a picture that cannot be read with MuJoCo's own words, missing-file
  */
 export async function terrainFromImage(png: URL | string | Uint8Array, options: ImageTerrainOptions): Promise<Terrain> {
   const { cell = 0.1, height } = optionsOf(options, "options of a terrain");
+  onlyOptions("a terrain from a picture", options, ["cell", "height"]);
   wanted("cell", cell, 1e-3);
   wanted("height", height, 0);
   const bytes = png instanceof Uint8Array ? png : await readImage(png);
   const field = `<hfield name="h" file="h.png" size="1 1 1 1"/>`;
   const xml = `<mujoco><asset>${field}</asset><worldbody><geom type="hfield" hfield="h"/></worldbody></mujoco>`;
-  const { surfaces } = await loadModel(xml, { assets: { "h.png": bytes } });
+  const name = png instanceof Uint8Array ? "the picture" : `the picture ${String(png)}`;
+  const { surfaces } = await loadModel(xml, { assets: { "h.png": bytes } }).catch((cause: unknown) => {
+    const why = /PNG file 'h\.png'(?:: (.*))?/.exec(String(cause))?.[1] ?? "it is empty";
+    throw bad(`${name} is no PNG that can be read: ${why}. Save it as a PNG`, { cause });
+  });
   const [nrow, ncol] = [surfaces!.nrow[0], surfaces!.ncol[0]];
+  if (nrow < 2 || ncol < 2) throw bad(`${name} has ${ncol} x ${nrow} pixels; a terrain has at least 2 x 2 points`);
   const heights = Int32Array.from(surfaces!.elevations, (x) => Math.round((x * height) / UNIT));
   return { ncol, nrow, cell, heights, unit: UNIT, rows: 1, columns: 1, patch: Math.min(ncol - 1, nrow - 1) * cell };
 }

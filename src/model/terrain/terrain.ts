@@ -44,14 +44,21 @@ export interface Terrain {
 /** Heights are multiples of a tenth of a millimetre, so that text holds them and rounding of sines does not show. */
 export const UNIT = 1e-4;
 const MOST_POINTS = 2 ** 24;
+const MOST_BLOCKS = 4096;
 
-const bad = (text: string): CorralError => new CorralError("bad-terrain", `${text}.`);
+export const bad = (text: string, options?: ErrorOptions): CorralError =>
+  new CorralError("bad-terrain", `${text}.`, {}, options);
 
 const isFinite = (x: unknown): x is number => typeof x === "number" && Number.isFinite(x);
 
 export function wanted(what: string, x: unknown, least: number, whole = false): number {
   if (isFinite(x) && x >= least && (!whole || Number.isInteger(x))) return x;
   throw bad(`${what} of a terrain is ${show(x)}; it is a ${whole ? "whole " : ""}number of at least ${least}`);
+}
+
+export function onlyOptions(what: string, options: object, known: readonly string[]): void {
+  const other = Object.keys(options).find((name) => !known.includes(name));
+  if (other !== undefined) throw bad(`${what} has no option "${other}"; ${alternatives(other, known).hint}`);
 }
 
 /** A count of cells that a length is, which it must be. */
@@ -66,7 +73,9 @@ function gradedOf(
   column: TerrainColumn,
   place: string,
 ): { kind: TerrainKind; at: (d: number) => Record<string, number> } {
-  const { kind, ...own } = typeof column === "string" ? { kind: column } : column;
+  const { kind, ...own } = typeof column === "string" ? { kind: column } : (column ?? {});
+  if (typeof kind !== "string")
+    throw bad(`${place} is ${show(column)}; it is a kind, or { kind, ... }: ${Object.keys(KINDS).join(", ")}`);
   if (!Object.hasOwn(KINDS, kind))
     throw bad(`${place} is of kind ${show(kind)}; ${alternatives(kind, Object.keys(KINDS)).hint}`);
   const { params, lengths } = KINDS[kind] as { params: Record<string, Graded>; lengths: readonly string[] };
@@ -81,6 +90,8 @@ function gradedOf(
       );
     if (name === "angle" && !ends.every((x) => (x as number) < 1.5))
       throw bad(`${place}: angle is ${show(value)}; it is below 1.5 rad`);
+    if (name === "count" && !ends.every((x) => (x as number) <= MOST_BLOCKS))
+      throw bad(`${place}: count is ${show(value)}; a patch has at most ${MOST_BLOCKS} blocks`);
   }
   const all = { ...params, ...own } as Record<string, Graded>;
   const grade = (x: Graded, d: number) => (typeof x === "number" ? x : x[0] + (x[1] - x[0]) * d);
@@ -102,9 +113,7 @@ export function makeTerrain(options: TerrainOptions): Terrain {
     cell = 0.1,
     border = 4,
   } = optionsOf(options, "options of a terrain");
-  const known = ["seed", "columns", "rows", "patch", "middle", "cell", "border"];
-  const other = Object.keys(options).find((name) => !known.includes(name));
-  if (other !== undefined) throw bad(`a terrain has no option "${other}"; ${alternatives(other, known).hint}`);
+  onlyOptions("a terrain", options, ["seed", "columns", "rows", "patch", "middle", "cell", "border"]);
   if (!Array.isArray(columns) || columns.length === 0)
     throw bad(`columns of a terrain are ${show(columns)}; they are a list of kinds: ${Object.keys(KINDS).join(", ")}`);
   wanted("rows", rows, 1, true);

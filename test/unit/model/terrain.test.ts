@@ -125,6 +125,9 @@ describe("a terrain that cannot be is refused", () => {
     [{ columns: ["flat"], cell: 0.3 }, /patch of a terrain is 8 m, which is no whole number of cells of 0.3 m/],
     [{ columns: ["flat"], row: 3 }, /no option "row"; nearest: rows/],
     [{ columns: ["flat"], cell: 0.001 }, /too large/],
+    [{ columns: [{ kind: "boxes", count: 1e9 }] }, /count is 1000000000; a patch has at most 4096 blocks/],
+    [{ columns: [{}] }, /column 0 of a terrain is \{\}; it is a kind, or \{ kind, ... \}: flat, rough/],
+    [{ columns: ["flat", null] }, /column 1 of a terrain is null/],
   ])("%j", (options, message) => {
     expect(() => makeTerrain(options as never)).toThrow(message);
   });
@@ -176,8 +179,22 @@ describe("a terrain from a picture", () => {
   });
 
   test("what is no picture is refused", async () => {
-    await expect(terrainFromImage(new Uint8Array(8), { height: 1 })).rejects.toMatchObject({ code: "model-compile" });
+    await expect(terrainFromImage(new Uint8Array(8), { height: 1 })).rejects.toMatchObject({
+      code: "bad-terrain",
+      message: expect.stringMatching(/the picture is no PNG that can be read: .*smaller than a PNG header\. Save/),
+    });
+    await expect(terrainFromImage(new Uint8Array(0), { height: 1 })).rejects.toThrow(/it is empty/);
     await expect(terrainFromImage("nowhere.png", { height: 1 })).rejects.toMatchObject({ code: "missing-file" });
+  });
+
+  test("what is no surface, and what is no option, is refused", async () => {
+    const line = new Uint8Array(encodePng({ width: 2, height: 1, rgba: Uint8Array.from(PIXELS.slice(0, 8)) }));
+    await expect(terrainFromImage(line, { height: 1 })).rejects.toThrow(
+      /has 2 x 1 pixels; a terrain has at least 2 x 2/,
+    );
+    await expect(terrainFromImage(line, { height: 1, cel: 1 } as never)).rejects.toThrow(
+      /no option "cel"; nearest: cell/,
+    );
   });
 });
 
