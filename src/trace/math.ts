@@ -10,7 +10,7 @@
 import { current, pure } from "./graph.ts";
 import { EXP_MIN, hostMath, MAX_FLOAT, MIN_NORMAL, type HostFunction } from "./host-math.ts";
 import { polynomial, turned } from "./polynomial.ts";
-import { wideAtan2, wideExp, wideLog, wideSincos, wideTanh } from "./wide-math.ts";
+import { wideAtan2, wideExp, wideLog, wideLogOfFinite, wideSincos, wideTanh } from "./wide-math.ts";
 import {
   abs,
   add,
@@ -141,12 +141,11 @@ export function exp(x: Scalar): Scalar {
 
 /** Natural logarithm, relative error <= 3e-7; of infinity infinite; of anything below 2^-126, negatives too, -87.3. */
 export function log(x: Scalar): Scalar {
-  const finiteOr = (log: Scalar) => select(le(x, MAX_FLOAT), log, x);
   return evaluate(
     "log",
     [x],
-    () => finiteOr(expandedLog(x)),
-    () => finiteOr(wideLog(x)),
+    () => select(le(x, MAX_FLOAT), expandedLog(x), x),
+    () => wideLog(x),
   );
 }
 
@@ -156,7 +155,7 @@ export const logOfFinite = (x: Scalar): Scalar =>
     "log",
     [x],
     () => expandedLog(x),
-    () => wideLog(x),
+    () => wideLogOfFinite(x),
   );
 
 function expandedLog(x: Scalar): Scalar {

@@ -1,5 +1,5 @@
 // transcendental functions of programs in float64 between float32: to some units of float64's last place
-import { EXP_MAX, EXP_MIN, MIN_NORMAL } from "./host-math.ts";
+import { EXP_MAX, EXP_MIN, MAX_FLOAT, MIN_NORMAL } from "./host-math.ts";
 import { polynomial, turned } from "./polynomial.ts";
 import {
   abs,
@@ -10,6 +10,7 @@ import {
   clamp,
   div,
   gt,
+  le,
   lt,
   max,
   min,
@@ -65,13 +66,17 @@ export function wideExp(x: Scalar): Scalar {
   const most = min(k, 127);
   const scale = bitcastF32(shl(toU32(toI32(add(most, 127))), 23));
   const value = mul(select(gt(k, most), add(e, e), e), scale);
-  // (2^128)^8 is infinite in float64 as well
-  const infinite = square(square(square(mul(scale, 2))));
-  return select(lt(x, EXP_MIN), 0, select(gt(x, EXP_MAX), infinite, value));
+  return select(lt(x, EXP_MIN), 0, select(gt(x, EXP_MAX), infinite(mul(scale, 2)), value));
 }
 
-/** The natural logarithm of finite numbers; of anything below 2^-126 that of it. */
-export function wideLog(x: Scalar): Scalar {
+/** x^16: infinite where x is beyond float32's numbers, NaN of NaN. */
+const infinite = (x: Scalar): Scalar => square(square(square(square(x))));
+
+/** The natural logarithm: infinite beyond float32's numbers; of anything below 2^-126 that of it. */
+export const wideLog = (x: Scalar): Scalar => select(le(x, MAX_FLOAT), wideLogOfFinite(x), infinite(x));
+
+/** The same of float32's numbers. */
+export function wideLogOfFinite(x: Scalar): Scalar {
   const a = max(x, MIN_NORMAL);
   // the exponent of its float32, which may be that of the power of two above it
   const bits = bitcastU32(a);
@@ -99,7 +104,7 @@ export function wideAtan2(y: Scalar, x: Scalar): Scalar {
   const ax = abs(x);
   const ay = abs(y);
   const steep = gt(ay, ax);
-  const t = div(min(ax, ay), max(max(ax, ay), MIN_NORMAL));
+  const t = div(min(ax, ay), max(max(ax, ay), Number.MIN_VALUE));
   // angles beyond those of 1/16 of pi about 0, 1/8 and 1/4 of it, by the tangent of a difference
   const [low, high] = [gt(t, Math.tan(Math.PI / 16)), gt(t, Math.tan((3 * Math.PI) / 16))];
   const from = (tangent: number) => div(sub(t, tangent), add(1, mul(t, tangent)));

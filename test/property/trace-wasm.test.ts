@@ -76,6 +76,14 @@ test("indices out of range touch nobody's memory in a wide program", () => {
   ]);
 });
 
+test.each([false, true])("the size of a word is the word itself (wide: %s)", (wide) => {
+  const p = program(1, 1, ([x]) => [t.abs(x)], { kind: "u32", wide });
+  const words = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
+  const rows = words.map((x) => [x]);
+  expect(runWasm(p, rows)).toEqual(rows);
+  expect(runJs(p, "f32", rows)).toEqual(rows);
+});
+
 test("a sum of 20,000 terms needs no stack", () => {
   const p = program(1, 1, ([x]) => [Array.from({ length: 20_000 }, (_, i) => t.mul(x, i)).reduce(t.add)]);
   expect(runWasm(p, [[2], [3]])).toEqual(runJs(p, "f32", [[2], [3]]));

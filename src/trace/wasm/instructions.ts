@@ -197,6 +197,8 @@ const signless =
   (name: "neg" | "abs", change: SimdName, bits: number): Vectors =>
   ({ code, node, push, splat }) => {
     push(0);
+    // a word has no sign
+    if (node.type === "u32" && name === "abs") return;
     if (node.type !== "f32") return void code.simd(`i32x4.${name}`);
     splat(bits, "i32");
     code.simd(change);

@@ -81,9 +81,9 @@ function negated(o: Operands): void {
 
 function absolute(o: Operands): void {
   const { code, node } = o;
-  if (node.type === "f32") {
+  if (node.type !== "i32") {
     o.push(0);
-    code.op("f64.abs");
+    if (node.type === "f32") code.op("f64.abs");
     return;
   }
   inLocals(o, (x) => code.int(0).get(x).op("i32.sub").get(x).get(x).int(0).op("i32.lt_s", "select"));

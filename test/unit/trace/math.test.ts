@@ -122,6 +122,28 @@ test("the ends of each domain", () => {
   expect(values(math.cos, [0])).toEqual([1]);
 });
 
+test("a wide trace keeps small numbers apart, and takes those beyond float32's for infinite", () => {
+  const p = program(2, 3, ([y, x]) => [math.atan2(y, x), math.log(x), math.pow(x, 0.3)], { wide: true });
+  const small = [1e-39, 1e-60, 1e-300, Number.MIN_VALUE];
+  const rows = small.flatMap((size) => [
+    [size, size],
+    [-size, 3 * size],
+  ]);
+  for (const [[y, x], [angle]] of runJs(p, "f64", rows).map((values, i) => [rows[i], values]))
+    expect(Math.abs(angle - Math.atan2(y, x))).toBeLessThanOrEqual(mathBounds.wide.value);
+  const large = [2 ** 128 - 2 ** 103, 1e39, 1e300, Infinity];
+  for (const [, ...values] of runJs(
+    p,
+    "f64",
+    large.map((x) => [0, x]),
+  ))
+    expect(values).toEqual([Infinity, Infinity]);
+  const [[, log, root]] = runJs(p, "f64", [[0, MAX_FLOAT]]);
+  expect(Math.abs(log / Math.log(MAX_FLOAT) - 1)).toBeLessThanOrEqual(mathBounds.wide.value);
+  expect(root).toBeLessThan(1e12);
+  expect(runJs(p, "f64", [[0, NaN]])[0].slice(1)).toEqual([NaN, NaN]);
+});
+
 test("exp is infinite where the nearest float32 is, and 0 where it is no normal one", () => {
   const p = program(1, 1, ([x]) => [math.exp(x)]);
   for (const end of [math.EXP_MIN, math.EXP_MAX]) {
