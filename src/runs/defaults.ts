@@ -53,7 +53,9 @@ const widened = (usual: TrainingDefaults): TrainingDefaults => ({
 
 /** `wide`: those of PPO on a GPU. @throws CorralError unknown-env */
 export function runDefaults(id: string, algo: Algo = "ppo", wide = false): TrainingDefaults {
-  const usual = taskOf(id).training?.[algo] ?? USUAL[algo];
+  const own = taskOf(id).training?.[algo];
+  const { numEnvs, steps, config } = USUAL[algo];
+  const usual = own ? { numEnvs, steps, config, ...own } : USUAL[algo];
   return wide ? widened(usual) : usual;
 }
 

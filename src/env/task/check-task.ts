@@ -1,6 +1,7 @@
 // what a task is made of, before anything of it is traced: groups by name, each of its form
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
+import { checkTraining } from "./check-training.ts";
 import type { Task } from "./task.ts";
 import { isPlainObject } from "./term-value.ts";
 
@@ -111,4 +112,5 @@ export function checkTask(task: Task<never>): void {
     if (fits(value)) continue;
     throw new CorralError("bad-task", `${name}: ${group} is ${shown(value)}; it is ${form}.`, { id, group });
   }
+  checkTraining(task);
 }

@@ -1,6 +1,6 @@
 // observations in groups: what policies see, what only critics see, and others; kernels see one row, group after group
 import type { ObservationGroups, Scene, Task, Terms } from "./task.ts";
-import { isPlainObject, placeOf, termsIn } from "./term-value.ts";
+import { badTerm, isPlainObject, OPTION_NAMES, placeOf, termsIn } from "./term-value.ts";
 
 /** Where a group lies in each row of observations. */
 export interface ObservationGroup {
@@ -19,10 +19,24 @@ const isGrouped = <O extends object>(observe: unknown): observe is ObservationGr
 const groupNames = (observe: unknown): string[] =>
   isGrouped(observe) ? ["policy", ...Object.keys(observe).filter((name) => name !== "policy")] : [];
 
+/** @throws CorralError bad-term for groups beside terms, or none of which is the policy's */
+function refuseHalfGroups({ id, observe }: Pick<Task<never>, "id" | "observe">): void {
+  if (!isPlainObject(observe)) return;
+  const looksGrouped = (x: unknown): boolean =>
+    isPlainObject(x) && Object.keys(x).length > 0 && !Object.keys(x).some((key) => OPTION_NAMES.includes(key));
+  const name = Object.keys(observe).find((key) => looksGrouped(observe[key]));
+  if (name === undefined) return;
+  const text = `it is a group (${Object.keys(observe[name] as object).join(", ")}), not a term; where observations come in groups all are groups, and one is named policy`;
+  throw badTerm(placeOf({ id }, "observe", name), text);
+}
+
 /** The terms of all groups, by the name of the group and their own: "critic.friction". */
 export function rowOf<O extends object>(task: Pick<Task<O>, "id" | "observe">): Terms<O> {
   const { observe } = task;
-  if (!isGrouped<O>(observe)) return observe;
+  if (!isGrouped<O>(observe)) {
+    refuseHalfGroups(task);
+    return observe;
+  }
   return (scene: Scene<O>) =>
     Object.fromEntries(
       groupNames(observe).flatMap((group) =>

@@ -266,7 +266,7 @@ export interface Task<O extends object = object> {
   /** Control steps after which an episode is truncated; Infinity for no limit. */
   readonly maxEpisodeSteps: number;
   /** What `corral train` takes for it, by algorithm. */
-  readonly training?: { readonly [algo in "ppo" | "sac" | "sac-discrete" | "dqn"]?: TrainingDefaults };
+  readonly training?: { readonly [algo in "ppo" | "sac" | "sac-discrete" | "dqn"]?: Partial<TrainingDefaults> };
   /** Every option of the task with its default. */
   readonly defaults?: O;
   /** Throws for options that do not fit the model. */

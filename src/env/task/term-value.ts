@@ -9,7 +9,7 @@ import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
 
 type Options = TermOptions;
-const OPTION_NAMES = ["value", "noise", "clip", "scale", "weight", "history"];
+export const OPTION_NAMES: readonly string[] = ["value", "noise", "clip", "scale", "weight", "history"];
 
 /** A term with its name in messages: "task Ant-v5, reward.forward". */
 export interface TermPlace {
@@ -72,15 +72,14 @@ export function splitTerm<O extends object>(
 function checkOptions({ noise, clip, scale, weight, history }: Options, place: string): void {
   const finite = (x: unknown): boolean => typeof x === "number" && Number.isFinite(x);
   if (clip !== undefined) checkRange(clip, `${place}: clip`);
-  if (weight !== undefined && !finite(weight))
-    throw badTerm(place, `weight is ${String(weight)}; it is a finite number`);
+  if (weight !== undefined && !finite(weight)) throw badTerm(place, `weight is ${show(weight)}; it is a finite number`);
   if (scale !== undefined && !(Array.isArray(scale) ? scale.every(finite) : finite(scale)))
-    throw badTerm(place, `scale is ${String(scale)}; it is a finite number, or one for each value`);
+    throw badTerm(place, `scale is ${show(scale)}; it is a finite number, or one for each value`);
   if (history !== undefined && !(Number.isInteger(history) && history >= 1 && history <= 1000))
-    throw badTerm(place, `history is ${String(history)}; it is a whole number from 1 to 1000`);
+    throw badTerm(place, `history is ${show(history)}; it is a whole number from 1 to 1000`);
   if (typeof noise === "object") checkRange(noise.uniform, `${place}: noise.uniform`);
   else if (noise !== undefined && !(finite(noise) && noise >= 0))
-    throw badTerm(place, `noise is ${String(noise)}; it is a standard deviation, or { uniform: [low, high] }`);
+    throw badTerm(place, `noise is ${show(noise)}; it is a standard deviation, or { uniform: [low, high] }`);
 }
 
 /** @throws CorralError bad-term unless it is [low, high] with finite low <= high */

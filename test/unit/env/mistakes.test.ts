@@ -32,6 +32,17 @@ test.each<[string, object, string]>([
     "[bad-task] task Rover: actionSpace is a Discrete; it is a function.",
   ],
   ["form", event({ qvel: [1] }), "[bad-task] task Rover: events is an object of e; it is functions by name."],
+  ["training", { training: { pppo: {} } }, '[bad-task] task Rover: training is of an algorithm "pppo"; nearest: ppo.'],
+  [
+    "training",
+    { training: { ppo: { numEnv: 3 } } },
+    '[bad-task] task Rover: training.ppo has no setting "numEnv"; nearest: numEnvs.',
+  ],
+  [
+    "training",
+    { training: { sac: { steps: "9" } } },
+    '[bad-task] task Rover: training.sac.steps is "9"; it is a whole number.',
+  ],
   [
     "form",
     { defaults: { a: undefined } },

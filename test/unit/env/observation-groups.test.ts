@@ -47,7 +47,9 @@ test.each([
   [{ policy: {}, critic: { q: "qpos" } }, "bad-task", /group of observations "policy" is empty/],
   [{ policy: { q: "qpos" }, critic: {} }, "bad-task", /"critic" is empty/],
   [{ policy: { q: "nothing" } }, "unknown-name", /observe\.policy\.q/],
-  [{ actor: { q: "qpos" }, critic: { q: "qpos" } }, "bad-term", /observe\.actor/],
+  [{ actor: { q: "qpos" }, critic: { q: "qpos" } }, "bad-term", /observe\.actor: it is a group \(q\).*named policy/],
+  [{ policy: { q: "qpos" }, v: "qvel" }, "bad-term", /observe\.policy: it is a group \(q\).*all are groups/],
+  [{ policy: { q: { value: "qpos", noise: "0.1" } } }, "bad-term", /noise is "0.1"; it is a standard deviation/],
 ])("%o is refused", async (observe, code, text) => {
   const made = wasm({ ...grouped, observe } as Task);
   await expect(made).rejects.toMatchObject({ code, message: expect.stringMatching(text) as string });

@@ -5,7 +5,7 @@ import { runDefaults } from "../../../src/runs/defaults.ts";
 import { settle } from "../../../src/runs/settings.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
 
-const task = (id: string, ppo?: TrainingDefaults) =>
+const task = (id: string, ppo?: Partial<TrainingDefaults>) =>
   register(
     defineTask({
       id,
@@ -41,6 +41,14 @@ test("are those of corral train, and what is given comes before them", () => {
 test("a task without any has those that suit most", () => {
   task("Plain");
   expect(settle("Plain", {})).toMatchObject({ numEnvs: 64, steps: 1_000_000, evalEvery: 8, snapshotEvery: 10 });
+});
+
+test("what a task leaves out is what suits most; a config is its own", () => {
+  task("Few", { config: { gamma: 0.9 } });
+  expect(settle("Few", {})).toMatchObject({ numEnvs: 64, steps: 1_000_000, evalEvery: 8 });
+  expect(runDefaults("Few").config).toEqual({ gamma: 0.9 });
+  task("Fewer", { steps: 5 });
+  expect(runDefaults("Fewer")).toMatchObject({ numEnvs: 64, steps: 5, config: { learningRate: 5e-4 } });
 });
 
 test("wide: thousands of worlds and large batches, beside all else that is the task's", () => {
