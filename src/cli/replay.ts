@@ -35,7 +35,7 @@ finite first, in which world and step, or in which parameter.
   --out DIR         where the reproduction goes (BUNDLE-reproduction)
   --world ID        the world to look at, by id; default: the first that failed
   --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the recording, else auto
-  --device NAME     gpu, wasm, cpu (both float32) or cpu-f64; default: where it was recorded. What an adapter recorded is
+  --device NAME     gpu, wasm, cpu (the same bits) or cpu-f64; default: where it was recorded. What an adapter recorded is
                     executed on wasm beside it, and alone where there is no adapter; of an update: gpu or wasm
   --threads N       threads of wasm (1; of an update as many as cores)
   --recorded-kernel run the kernel of the bundle as it is where this version emits another of its program: the bits of the
@@ -202,7 +202,7 @@ function describeMinimised(m: Minimised, written: readonly string[]): string[] {
   const { first, last } = m.steps;
   const rows = m.trials.map((t) => [t.change, t.crashes ? "still fails" : "goes through"]);
   return [
-    `shortest: control step${first === last ? ` ${last}` : `s ${first} to ${last}`}, of ${m.recorded} recorded, in float32 on the CPU`,
+    `shortest: control step${first === last ? ` ${last}` : `s ${first} to ${last}`}, of ${m.recorded} recorded, in ${m.where.arithmetic} on the CPU`,
     ...(m.bounded
       ? ["forces that were not finite are as large as float32 goes, since no call takes such numbers"]
       : []),

@@ -7,6 +7,7 @@ import { DEEP, hazards } from "./hazards.ts";
 import { modelAt, physicsAt } from "./physics-facts.ts";
 import { pushes } from "./pushes.ts";
 import { inputsIn, stretchStart } from "./second-opinion.ts";
+import { arithmeticOf } from "../record/bundle.ts";
 import { actionOf, type CrashFindings as Report, type CrashScene } from "./scene.ts";
 import { fieldBefore, resultOf } from "./timeline.ts";
 
@@ -209,7 +210,7 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
   const facts = await physicsAt(bundle, moments[at], row);
   const { blame } = report;
 
-  out.push(...hazards(model, facts));
+  out.push(...hazards(model, facts, arithmeticOf(bundle)));
 
   const deep = facts?.contacts.filter((c) => -c.dist > DEEP * c.size).sort((a, b) => a.dist - b.dist)[0];
   if (deep) {

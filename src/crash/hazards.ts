@@ -1,4 +1,5 @@
 // properties of a model that make a step diverge, with the numbers that show it and the remedy
+import type { Arithmetic } from "../batch/kernel/arithmetic.ts";
 import { mjMINVAL } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { n, type Cause } from "./cause.ts";
@@ -15,14 +16,14 @@ const ROW_RATIO = 1e9;
 /** Share of a geom's size that a contact is deep. */
 export const DEEP = 0.25;
 
-/** All that the model, and its physics at a state, show. */
-export const hazards = (model: Model, facts: PhysicsFacts | undefined): Cause[] =>
+/** All that the model, and its physics at a state, show where kernels compute in `arithmetic`. */
+export const hazards = (model: Model, facts: PhysicsFacts | undefined, arithmetic: Arithmetic = "float32"): Cause[] =>
   [
     facts && zeroInertia(facts),
     stiffSpring(model),
     strongDamper(model),
     facts?.stiffestRow && stiffConstraint(model, facts.stiffestRow),
-    unevenMasses(model),
+    arithmetic === "float32" ? unevenMasses(model) : undefined,
     facts && unevenRows(facts),
   ].filter((cause) => cause !== undefined);
 

@@ -3,6 +3,8 @@ import { CorralError } from "../core/errors.ts";
 import { fieldSize } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { createSimulation } from "../batch/simulation.ts";
+import type { SimulationOptions } from "../batch/simulation-spec.ts";
+import { arithmeticOf } from "../record/bundle.ts";
 import { modelAt } from "./physics-facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import type { Inputs } from "../monitor/inputs.ts";
@@ -20,6 +22,8 @@ export interface Minimised {
   /** The model with the options of the step. */
   readonly model: Model;
   readonly nconmax: number;
+  /** Where it is made again: on the CPU, in what the recorded kernel computes in. */
+  readonly where: Required<Pick<SimulationOptions, "device" | "arithmetic">>;
   /** Where the reproduction starts, by MuJoCo's names. */
   readonly state: Readonly<Record<string, Float64Array>>;
   /** What acts in each control step, and physics steps in each. */
@@ -90,7 +94,7 @@ function trialsOf(model: Model, pushed: boolean): Attempt[][] {
 }
 
 /**
- * Reduces a crash of the physics. Runs on the CPU, in the precision that is closest to the recording's.
+ * Reduces a crash of the physics. Runs on the CPU, in what the recorded kernel computes in.
  * @throws CorralError nothing-to-minimise if the physics is not what failed, not-reproduced if the CPU goes through,
  *   replay-endless, actuators-not-mujoco
  */
@@ -118,7 +122,8 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
         fieldBefore(bundle, moments[k], row, name),
       ]),
     );
-  const device = scene.interpreter.precision === "f64" ? "cpu-f64" : "cpu";
+  const arithmetic = arithmeticOf(bundle);
+  const where = { device: scene.interpreter.precision === "f64" ? "cpu-f64" : "cpu", arithmetic } as const;
 
   /** Status with which a run from step `k` ends, or none. */
   const crash = async (
@@ -128,8 +133,8 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     pushes = true,
   ): Promise<readonly string[]> => {
     const variant = withOptions(model, options);
-    const where = { numEnvs: 1, device, ...(nconmax > 0 ? { nconmax } : {}) } as const;
-    await using sim = await createSimulation(variant, where, scene.deadline.check);
+    const of = { numEnvs: 1, ...where, ...(nconmax > 0 ? { nconmax } : {}) };
+    await using sim = await createSimulation(variant, of, scene.deadline.check);
     await sim.setState(stateAt(k));
     for (let step = k; step <= at + grace; step++) {
       const given = inputs[Math.min(step, at) - first];
@@ -155,7 +160,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   if (status.length === 0) {
     throw new CorralError(
       "not-reproduced",
-      `on the CPU in float32 the world goes through control step ${report.step}: the failure depends on the device's rounding. Replay it there; --against mujoco shows whether the physics is to blame.`,
+      `on the CPU in ${arithmetic} the world goes through control step ${report.step}: the failure depends on the device's rounding. Replay it there; --against mujoco shows whether the physics is to blame.`,
       { step: report.step },
     );
   }
@@ -185,6 +190,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   return {
     model,
     nconmax,
+    where,
     state: stateAt(start),
     inputs: inputs.slice(start - first),
     frameSkip,

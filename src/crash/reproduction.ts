@@ -42,13 +42,13 @@ function reproductionText(bundle: Bundle, m: Minimised): string {
     disableflags: opt.disableflags,
     enableflags: opt.enableflags,
   };
-  const device = bundle.about.device.precision === "f64" ? "cpu-f64" : "cpu";
+  const { device, arithmetic } = m.where;
   const changes = m.model.changes ?? [];
   const source = `await loadModel(new URL(${JSON.stringify(`./${MODEL_FOLDER}/${bundle.model.source.file}`)}, import.meta.url))`;
   const cures = m.cures.map((c) => `//   ${oneLine(c.change)}`);
   return [
     `// ${oneLine(bundle.about.message)}`,
-    `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${device === "cpu" ? "float32" : "float64"} on the CPU. Ends with ${oneLine(m.status.join(", "))}, exit code 1.`,
+    `// Makes control steps ${m.steps.first} to ${m.steps.last} of it again, in ${arithmetic} on the CPU. Ends with ${oneLine(m.status.join(", "))}, exit code 1.`,
     ...(m.bounded ? ["// Where a force was not finite, it is as large as float32 goes."] : []),
     ...(cures.length > 0 ? ["// It does not occur with", ...cures] : ["// No change of options that was tried helps."]),
     `// corral ${bundle.about.corral}, MuJoCo ${bundle.about.mujoco}. Run: npx tsx reproduction.mts`,
@@ -63,7 +63,7 @@ function reproductionText(bundle: Bundle, m: Minimised): string {
         ]
       : [`const model = ${source};`]),
     `const options = ${JSON.stringify(options)};`,
-    `await using sim = await createSimulation(model, { numEnvs: 1, ${m.nconmax > 0 ? `nconmax: ${m.nconmax}, ` : ""}device: ${JSON.stringify(device)}, ...options });`,
+    `await using sim = await createSimulation(model, { numEnvs: 1, ${m.nconmax > 0 ? `nconmax: ${m.nconmax}, ` : ""}device: ${JSON.stringify(device)}, arithmetic: ${JSON.stringify(arithmetic)}, ...options });`,
     "await sim.setState({",
     ...Object.entries(m.state).map(([name, values]) => `  ${name}: ${list(values)},`),
     "});",

@@ -1,6 +1,7 @@
 // the recorded steps in MuJoCo's float64: does the physics diverge, or float32 alone?
 import { CorralError } from "../core/errors.ts";
 import { listed } from "../core/show.ts";
+import { arithmeticOf } from "../record/bundle.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";
@@ -10,7 +11,7 @@ import { fieldBefore, resultOf, type Moment } from "./timeline.ts";
 
 export interface SecondOpinion {
   /**
-   * physics: MuJoCo blows up too. precision: float32 alone does. input: what came in was bad before any physics. task: a
+   * physics: MuJoCo blows up too. precision: corral alone does, of which float32 is the likely cause if it computes in that. input: what came in was bad before any physics. task: a
    * term of reward or observation. capacity: contacts beyond nconmax. condition: one of the user's.
    */
   readonly verdict: "physics" | "precision" | "input" | "task" | "capacity" | "condition";
@@ -51,7 +52,7 @@ export async function secondOpinion(scene: CrashScene, report: CrashFindings): P
     return { ...early, text, mujoco: undefined, apart };
   }
   if (early) return { ...early, text: `${early.text} ${apartText(report, apart)}`, mujoco: undefined, apart };
-  const text = precisionText(report, apart, moments[stretchStart(scene)].step);
+  const text = precisionText(scene, report, apart);
   return { verdict: "precision", text, mujoco: undefined, apart };
 }
 
@@ -122,8 +123,10 @@ function physicsText(report: CrashFindings, mujoco: NonNullable<SecondOpinion["m
   return `MuJoCo blows up too: the physics. In float64 ${mujoco.field} diverges in control step ${mujoco.step}, physics step ${mujoco.physicsStep}: ${when}.`;
 }
 
-function precisionText(report: CrashFindings, apart: SecondOpinion["apart"], start: number): string {
-  return `float32 only: precision. MuJoCo, from the state before control step ${start}, goes through step ${report.step} and ${GRACE} more in float64. ${apartText(report, apart)}`;
+function precisionText(scene: CrashScene, report: CrashFindings, apart: SecondOpinion["apart"]): string {
+  const start = scene.moments[stretchStart(scene)].step;
+  const only = arithmeticOf(scene.bundle) === "float32" ? "float32 only: precision." : "corral only, in float64.";
+  return `${only} MuJoCo, from the state before control step ${start}, goes through step ${report.step} and ${GRACE} more in float64. ${apartText(report, apart)}`;
 }
 
 function apartText(report: CrashFindings, apart: SecondOpinion["apart"]): string {

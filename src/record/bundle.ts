@@ -9,6 +9,7 @@ import type { ArenaRequest } from "../memory/request.ts";
 import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch, BatchParam } from "../batch/batch.ts";
+import type { Arithmetic } from "../batch/kernel/arithmetic.ts";
 import type { CutKernel } from "../batch/kernel/cuts.ts";
 import { storeTrace } from "../trace/store.ts";
 import type { Trace } from "../trace/graph.ts";
@@ -111,6 +112,10 @@ export interface Bundle {
   readonly trace: Trace;
   readonly recording: Recording;
 }
+
+/** What the kernel of a bundle computes in on the CPU. */
+export const arithmeticOf = ({ about, trace }: Bundle): Arithmetic =>
+  about.device.precision === "f64" || trace.wide ? "float64" : "float32";
 
 /**
  * Says what a bundle is that was not read.

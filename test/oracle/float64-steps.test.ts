@@ -1,5 +1,5 @@
 // models whose steps float32 loses: without an adapter kernels compute them in float64, and are as near to MuJoCo as float32 records allow
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -7,7 +7,11 @@ import { planKernels } from "../../src/batch/simulation-spec.ts";
 import { createSimulation } from "../../src/batch/simulation.ts";
 import { onCpu, planContext } from "../../src/batch/device.ts";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
+import { explain } from "../../src/crash/bisect.ts";
+import { minimise } from "../../src/crash/minimise.ts";
 import { replay } from "../../src/crash/replay.ts";
+import { writeReproduction } from "../../src/crash/reproduction.ts";
+import { crashScene } from "../../src/crash/scene.ts";
 import { defineTask, makeVec, startAround } from "../../src/env/index.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { readBundle } from "../../src/record/read-bundle.ts";
@@ -124,4 +128,39 @@ test("a crash in float64 replays to the bit, on wasm and in JavaScript, and is e
   expect(bundle.trace.wide).toBe(true);
   for (const device of ["wasm", "cpu"] as const)
     expect(await replay(bundle, { device })).toMatchObject({ identical: true, drift: {} });
+});
+
+/** A feather that carries an anvil: together they weigh what the anvil does in float32. A tie makes float64 its default. */
+const FEATHER = `<mujoco model="feather"><option gravity="0 0 0" solver="PGS"/><worldbody>
+<body name="feather"><joint name="rail" type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="1e-4" diaginertia="1 1 1"/>
+  <body name="anvil"><joint name="turn" type="hinge" axis="0 1 0"/><joint name="slot" type="slide" axis="1 0 0"/>
+  <inertial pos="0 0 0" mass="1e4" diaginertia="1 1 1"/></body></body></worldbody>
+<equality><connect body1="anvil" anchor="0 0 0" active="false"/></equality>
+<actuator><motor name="push" joint="turn" ctrlrange="-1 1"/></actuator></mujoco>`;
+
+test("a crash is made again, and written as a program, in the arithmetic that it was recorded in", async () => {
+  const task = defineTask({
+    id: "Feather",
+    model: FEATHER,
+    frameSkip: 2,
+    maxEpisodeSteps: 1000,
+    observe: { qpos: "qpos" },
+    reward: { alive: "1" },
+    reset: () => ({ qpos: [0, 0, 0], qvel: [0, 0, 0] }),
+  });
+  await using env = await makeVec(task, {
+    numEnvs: 2,
+    seed: 1,
+    device: "wasm",
+    arithmetic: "float32",
+    recorder: { directory },
+  });
+  await env.reset();
+  await env.step(new Float32Array(env.actionSpace.size).fill(1));
+  const bundle = readBundle(env.health().bundles[0]);
+  const scene = await crashScene(bundle);
+  const minimised = await minimise(scene, await explain(scene));
+  expect(minimised.status).toContain("BAD_QACC");
+  const [program] = writeReproduction(join(directory, "program"), bundle, minimised);
+  expect(readFileSync(program, "utf8")).toContain('device: "cpu", arithmetic: "float32"');
 });
