@@ -1,6 +1,7 @@
 // the table of devices: what may be asked for, and what it comes to on this machine
 import { CorralError } from "../core/errors.ts";
 import { env } from "../core/host.ts";
+import { badOption } from "../core/options.ts";
 import { show } from "../core/show.ts";
 import { adapterChoice, hasFastAdapter } from "../gpu/adapter.ts";
 import { assertDevice, type GpuDevice } from "../gpu/device.ts";
@@ -48,6 +49,12 @@ function checked(device: unknown, where: string): DeviceName {
   );
 }
 
+/** Throws `bad-option` for an adapter that would not be used. */
+function assertNoAdapter(adapter: unknown, why: string): void {
+  if (adapter === undefined) return;
+  throw badOption("adapter", adapter, `${why}: leave it out, or pass device: "gpu"`);
+}
+
 /**
  * Where to run. Who chooses an adapter, by the option or by `CORRAL_ADAPTER`, runs on it; else `auto` is the system's GPU
  * or fast software driver, and WebAssembly where it has neither: it is several times as fast as the embedded driver.
@@ -56,6 +63,7 @@ function checked(device: unknown, where: string): DeviceName {
 export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<ChosenDevice> {
   if (typeof device === "object" || typeof device === "function") {
     assertDevice(device);
+    assertNoAdapter(adapter, "an open device has its own");
     return device;
   }
   const fromEnvironment = env.CORRAL_DEVICE;
@@ -64,6 +72,7 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
       ? [fromEnvironment, "CORRAL_DEVICE"]
       : [device ?? "auto", "device"];
   const name = checked(wanted, where);
+  if (isHostDevice(name)) assertNoAdapter(adapter, `device "${name}" has none`);
   if (name !== "auto") return name;
   if (adapterChoice(adapter) !== "auto" || adapter !== undefined) return "gpu";
   return (await hasFastAdapter()) ? "gpu" : "wasm";

@@ -89,9 +89,13 @@ async function make(env: string | Task, options: NamedOptions): Promise<VectorEn
     const again = (changes: object) => {
       // an open device that was lost is not asked for again
       const { device = namedDevice(options.device), ...others } = changes as { device?: DeviceChoice };
+      const { adapter, ...elsewhere } = options;
+      const where = "device" in changes ? device : options.device;
+      // an adapter goes with what has none of its own
+      const isNamed = where === undefined || where === "auto" || where === "gpu";
       return makeVec(
         env as Task,
-        { ...options, ...others, device: "device" in changes ? device : options.device } as VecOptions,
+        { ...elsewhere, ...(isNamed && { adapter }), ...others, device: where } as VecOptions,
       );
     };
     const params = new TaskParams(batch, definition.spec.shape);

@@ -6,6 +6,7 @@ import type { Model } from "../../model/model.ts";
 import type { DriftMonitor } from "../../monitor/drift.ts";
 import type { Batch } from "../../batch/batch.ts";
 import { CallMutex } from "../../core/call-mutex.ts";
+import { fillIn, optionsOf, type OptionTable } from "../../core/options.ts";
 import { SnapshotKeeper } from "../../batch/snapshot.ts";
 import { paramChanges, type SimParams } from "../../batch/params.ts";
 import { BatchedSpace } from "../space/batched-space.ts";
@@ -34,6 +35,8 @@ import { WorldState, type StateValues } from "./world-state.ts";
 
 export type { StepResult } from "./step-result.ts";
 export type { VecSnapshot } from "./time-travel.ts";
+
+const STEP_OPTIONS = { readback: { doc: "results come to the host", default: true } } as const satisfies OptionTable;
 
 export class VectorEnv implements AsyncDisposable {
   readonly id: string;
@@ -178,15 +181,16 @@ export class VectorEnv implements AsyncDisposable {
   /**
    * One control step of every world. `actions`: [numEnvs, ...action], row-major; or `env.gpu.actions` or
    * `env.wasm.actions`, for what another kernel has put there. With `readback: false` nothing comes back: results stay on the GPU until `read()`.
-   * @throws CorralError bad-action, closed, call-in-flight, needs-reset, snapshot-failed: then no world was stepped;
-   *   non-finite and overflow if the policies say "throw"
+   * @throws CorralError bad-action, unknown-option, closed, call-in-flight, needs-reset, snapshot-failed: then no world
+   *   was stepped; non-finite and overflow if the policies say "throw"
    */
   step(actions: HostValues | ArenaView, options: { readonly readback: false }): Promise<undefined>;
   step(actions: HostValues | ArenaView, options?: { readonly readback?: true }): Promise<StepResult>;
   async step(
     actions: HostValues | ArenaView,
-    { readback = true }: { readonly readback?: boolean } = {},
+    options: { readonly readback?: boolean } = {},
   ): Promise<StepResult | undefined> {
+    const { readback } = fillIn(STEP_OPTIONS, optionsOf(options), { of: "a step" });
     return this.#mutex.exclusive("step", async () => {
       this.#stepper.assertSteppable();
       const isOnDevice = actions !== undefined && actions === (this.gpu ?? this.wasm)?.actions;

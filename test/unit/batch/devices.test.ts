@@ -38,3 +38,11 @@ test("who chooses an adapter runs on it; the option goes before the environment"
   vi.stubEnv("CORRAL_DEVICE", "tpu");
   await expect(chooseDevice({})).rejects.toThrow('CORRAL_DEVICE is "tpu"');
 });
+
+test("an adapter that would not be used is refused", async () => {
+  for (const device of ["wasm", "cpu", "cpu-f64"] as const)
+    await expect(chooseDevice({ device, adapter: "none such" })).rejects.toThrow(
+      `[bad-option] adapter is "none such"; device "${device}" has none: leave it out, or pass device: "gpu".`,
+    );
+  expect(await chooseDevice({ device: "gpu", adapter: "embedded" })).toBe("gpu");
+});

@@ -285,6 +285,10 @@ test("with autoreset disabled a world that is done is reset before the next step
 
   // without readback the host cannot know: worlds that are done stand still
   await env.reset();
+  expect(await message(() => env.step([0, 0], { readBack: false } as never))).toMatch(
+    /^\[unknown-option\] a step has no option "readBack".*readback/,
+  );
+  expect(await message(() => env.step([0, 0], false as never))).toMatch(/^\[bad-option\] options is false/);
   for (let i = 0; i < 5; i++) await env.step([0, 0], { readback: false });
   const { observations, terminated, rewards } = await env.read();
   expect([...observations]).toEqual([1, 2, 1, 5]);
