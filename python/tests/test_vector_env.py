@@ -54,6 +54,9 @@ def test_seeds_one_a_world(make):
     observations, _ = envs.reset(seed=[5, 6, 2**60])
     assert (observations[0] == envs.reset(seed=5)[0][0]).all()
     assert (observations[2] == envs.reset(seed=2**60)[0][2]).all()
+    second = (envs.reset(seed=5), envs.reset())[1][0]
+    envs.reset(seed=5)
+    assert (envs.reset(seed=[7, None, 5])[0][1] == second[1]).all()
     assert refused(envs.reset, seed=[1, 2]).code == "bad-seed"
 
 

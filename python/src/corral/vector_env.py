@@ -113,7 +113,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
     def reset(
         self,
         *,
-        seed: int | Sequence[int] | None = None,
+        seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
         """Starts new episodes, in all worlds or in those of ``options["reset_mask"]``.
@@ -130,9 +130,9 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         if mask is not None:
             self._put_mask(mask)
         if seed is None or isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
-            seeds: int | list[int] | None = None if seed is None else _seed(seed)
+            seeds: int | list[int | None] | None = None if seed is None else _seed(seed)
         else:
-            seeds = [_seed(s) for s in seed]
+            seeds = [None if s is None else _seed(s) for s in seed]
         request = {"masked": mask is not None, "params": params, "seed": seeds}
         reply = self._client.call("reset", self._of, **{k: v for k, v in request.items() if v is not None})
         observations, _, _, _, infos = self._results(reply)

@@ -145,8 +145,9 @@ export class Exchange {
         const world = firstWorld + local;
         if (mask && !mask[world]) continue;
         const at = local * REQUEST_WORDS;
-        u32[at] = keyOf ? Ask.reset | Ask.seed : Ask.reset;
-        if (keyOf) [u32[at + 1], u32[at + 2]] = keyOf(world);
+        const key = keyOf(world);
+        u32[at] = key ? Ask.reset | Ask.seed : Ask.reset;
+        if (key) [u32[at + 1], u32[at + 2]] = key;
       }
       await this.#batch.write("request", index, this.#requestRecords[index]);
     }

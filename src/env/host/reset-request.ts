@@ -8,10 +8,11 @@ export type Seed = number | bigint;
 
 export interface ResetOptions {
   /**
-   * Seed of all worlds to be reset, or one for each world of the batch. A world's numbers depend on its seed and its id:
-   * worlds of one seed differ. Default: worlds go on with their next episode, at first of the seed given to `makeVec`.
+   * Seed of all worlds to be reset, or one for each world of the batch, null for none. A world's numbers depend on its
+   * seed and its id: worlds of one seed differ. Without one a world goes on with its next episode, at first of the seed
+   * given to `makeVec`.
    */
-  readonly seed?: Seed | readonly Seed[];
+  readonly seed?: Seed | readonly (Seed | null)[];
   readonly options?: {
     /** The worlds to reset, one entry a world: booleans, or bytes 0 and 1. Default: all. */
     readonly mask?: readonly boolean[] | Uint8Array;
@@ -22,11 +23,11 @@ export interface ResetOptions {
   };
 }
 
-/** Which worlds to reset, and the key of each if seeds are given. */
+/** Which worlds to reset, and the key of each that is given a seed. */
 export interface ResetRequest {
   readonly params: ParamValues;
   readonly mask: Uint8Array | undefined;
-  readonly keyOf: ((world: number) => PhiloxKey) | undefined;
+  readonly keyOf: (world: number) => PhiloxKey | undefined;
 }
 
 /**
@@ -55,7 +56,7 @@ export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
   return {
     params,
     mask: reset_mask === undefined ? undefined : partOf(checkMask(reset_mask, numEnvs)),
-    keyOf: seed === undefined ? undefined : checkSeed(seed, numEnvs),
+    keyOf: seed === undefined ? () => undefined : checkSeed(seed, numEnvs),
   };
 }
 
@@ -75,7 +76,7 @@ function checkMask(mask: unknown, numEnvs: number): Uint8Array {
   return bytes;
 }
 
-function checkSeed(seed: Seed | readonly Seed[], numEnvs: number): (world: number) => PhiloxKey {
+function checkSeed(seed: Seed | readonly (Seed | null)[], numEnvs: number): ResetRequest["keyOf"] {
   if (!Array.isArray(seed)) {
     const key = seedKey(seed as Seed);
     return () => key;
@@ -87,7 +88,7 @@ function checkSeed(seed: Seed | readonly Seed[], numEnvs: number): (world: numbe
       { numEnvs },
     );
   }
-  const keys = seed.map(seedKey);
+  const keys = (seed as readonly (Seed | null)[]).map((one) => (one === null ? undefined : seedKey(one)));
   return (world) => keys[world];
 }
 

@@ -44,6 +44,12 @@ describe.each(devices)("on device %s", (device) => {
     const mixed = await start({ seed: [3, 4, 3n] });
     expect(mixed).toEqual([...first.slice(0, 4), ...other.slice(4, 8), ...first.slice(8)]);
     expect((await env.getState(["episode"])).episode).toEqual(Float64Array.of(0, 0, 0));
+
+    // worlds of no seed go on with their next episode
+    await env.reset({ seed: 3 });
+    const some = await start({ seed: [3, null, null] });
+    expect(some).toEqual([...first.slice(0, 4), ...second.slice(4)]);
+    expect((await env.getState(["episode"])).episode).toEqual(Float64Array.of(0, 1, 1));
   });
 
   test("a mask resets its worlds alone, and a seed with it reseeds them alone", async () => {
