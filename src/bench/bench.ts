@@ -6,11 +6,11 @@ import { withDevice } from "../batch/devices.ts";
 import { unrollByDefault } from "../batch/kernel/form.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/index.ts";
-import { controlsOf } from "../compare/task-controls.ts";
 import { defineTarget } from "../env/describe.ts";
 import { machineFacts } from "./machine.ts";
 import { Runner, type Measured } from "./runner.ts";
-import { ActionPool, PHASES, type Motion } from "./actions.ts";
+import { ActionPool, type Motion } from "./actions.ts";
+import { controlTable } from "./controls.ts";
 import { affordable, leftOutText, type LeftOut } from "./counts.ts";
 import { contactsOf } from "./contacts.ts";
 import { MuJoCoPeers } from "./mujoco-peer.ts";
@@ -126,15 +126,9 @@ export async function bench(task: Task<object>, options: BenchOptions): Promise<
     runners.sort((a, b) => a.env.numEnvs - b.env.numEnvs);
 
     const episodes = () => warm.meanEpisodeSteps(Math.min(maxEpisodeSteps, 1e9));
-    const controls = controlsOf(definition.spec, pool.values, pool.size);
-    const setup = {
-      model: settings.model,
-      frameSkip,
-      starts,
-      midst,
-      controls,
-      phases: motion === "swing" ? PHASES : 1,
-    };
+    const pace = { seed, seconds, maxEpisodeSteps };
+    const table = await controlTable(task, definition.spec, pool, pace, batch);
+    const setup = { model: settings.model, frameSkip, starts, midst, ...table };
     peers = await MuJoCoPeers.start(options.workers ?? availableParallelism(), setup);
 
     const { unroll } = warm.env.kernels.get("step")!.form;
