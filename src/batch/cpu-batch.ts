@@ -21,8 +21,9 @@ export class CpuBatch implements Batch {
   constructor(planned: PlannedBatch, precision: Precision, onTurns?: () => void) {
     this.planned = planned;
     this.precision = precision;
-    this.deviceName = `cpu (JavaScript ${precision})`;
     const { plan, spec, traces } = planned;
+    const isWide = precision === "f32" && traces.get("step")?.wide === true;
+    this.deviceName = `cpu (JavaScript ${precision}${isWide ? ", steps in float64" : ""})`;
     for (const shard of plan.shards) {
       const buffers = new Map<string, Float64Array>();
       for (const a of plan.arenas) {

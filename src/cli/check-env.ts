@@ -18,7 +18,7 @@ ENV_OR_FILE is the id of an environment, or a file whose default export is a tas
   --envs N          worlds (default 4)
   --seed N          seed of the worlds and of the actions (default 0)
   --gpu             on an adapter rather than on the CPU, as --device gpu; --adapter says which
-  --device NAME     auto, gpu, wasm, cpu (JavaScript, float32; the default) or cpu-f64
+  --device NAME     auto, gpu, wasm, cpu (JavaScript; the default) or cpu-f64
   --set NAME=VALUE  an option of mjOption; may be given several times
   --json            one JSON document on stdout
 

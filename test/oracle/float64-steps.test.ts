@@ -93,6 +93,19 @@ test.each(CASES)("%s has the same bits as WebAssembly and as JavaScript, in both
   }
 });
 
+test("devices say what they compute in", async () => {
+  const model = await loadModel(PLAIN);
+  const nameOf = async (device: "wasm" | "cpu" | "cpu-f64", arithmetic: "float32" | "float64") => {
+    await using simulation = await createSimulation(model, { numEnvs: 1, device, arithmetic });
+    return simulation.deviceName;
+  };
+  expect(await nameOf("wasm", "float32")).toBe("wasm (WebAssembly SIMD)");
+  expect(await nameOf("wasm", "float64")).toBe("wasm (WebAssembly, float64)");
+  expect(await nameOf("cpu", "float32")).toBe("cpu (JavaScript f32)");
+  expect(await nameOf("cpu", "float64")).toBe("cpu (JavaScript f32, steps in float64)");
+  expect(await nameOf("cpu-f64", "float64")).toBe("cpu (JavaScript f64)");
+});
+
 test("devices refuse an arithmetic that they have not", async () => {
   const model = await loadModel(PLAIN);
   await expect(createSimulation(model, { numEnvs: 1, device: "cpu-f64", arithmetic: "float32" })).rejects.toThrow(
