@@ -1,7 +1,8 @@
 // the flat config of a run, as its folder has it
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { CHECKPOINTS } from "./checkpoints.ts";
 
 export const CONFIG_FILE = "config.json";
 
@@ -14,6 +15,14 @@ export function assertRun(folder: string): void {
   });
 }
 
+/** What to do about a config that cannot be read; checkpoints beside it can do without. */
+function remedyFor(file: string): string {
+  const folder = dirname(file);
+  if (basename(file) !== CONFIG_FILE || !existsSync(join(folder, CHECKPOINTS)))
+    return `Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`;
+  return `Put a whole one there, or begin a run from its checkpoints: corral train ENV --from ${folder}.`;
+}
+
 /** Values of a flat config file, by name. Throws `bad-config`. */
 export function readConfig(file: string): Record<string, unknown> {
   let found: unknown;
@@ -21,16 +30,10 @@ export function readConfig(file: string): Record<string, unknown> {
     found = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
     const [why] = (error as Error).message.split("\n");
-    throw new CorralError(
-      "bad-config",
-      `${file} cannot be read (${why}). Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
-    );
+    throw new CorralError("bad-config", `${file} cannot be read (${why}). ${remedyFor(file)}`);
   }
   if (typeof found !== "object" || found === null || Array.isArray(found)) {
-    throw new CorralError(
-      "bad-config",
-      `${file} holds no object. Pass a flat JSON file, such as a run's ${CONFIG_FILE}.`,
-    );
+    throw new CorralError("bad-config", `${file} holds no object. ${remedyFor(file)}`);
   }
   return withInfinities(found as Record<string, unknown>);
 }

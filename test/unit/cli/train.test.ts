@@ -150,6 +150,10 @@ describe("corral train", () => {
     const { code, stdout } = await corral(["train", "CartPole", ...SMALL, "--until", "501", "--out", out]);
     expect(code).toBe(1);
     expect(stdout).toContain("501 NOT reached");
+    // a config that was cut short
+    writeFileSync(join(out, "config.json"), "{");
+    const { stderr } = await corral(["train", "--resume", out]);
+    expect(stderr).toContain(`begin a run from its checkpoints: corral train ENV --from ${out}.`);
   });
 
   test("every hyperparameter is a flag that the help explains", async () => {
