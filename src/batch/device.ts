@@ -22,7 +22,7 @@ import {
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
-import { chooseDevice, isHostDevice, type ChosenDevice, type HostDevice } from "./devices.ts";
+import { chooseDevice, isHostDevice, type DeviceChoice, type HostDevice } from "./devices.ts";
 import { emissionFor } from "./kernel/emission.ts";
 import type { Arithmetic } from "./kernel/arithmetic.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
@@ -156,9 +156,9 @@ export async function placeBatch(
   }
 }
 
-/** Throws `bad-option` for an arithmetic that the device has not. */
-function assertComputes(arithmetic: Arithmetic | undefined, device: ChosenDevice): void {
-  if (arithmetic === undefined || device === "wasm" || device === "cpu") return;
+/** Throws `bad-option` for an arithmetic that the device has not; `auto` may be any. */
+export function assertComputes(arithmetic: Arithmetic | undefined, device: DeviceChoice): void {
+  if (arithmetic === undefined || device === "wasm" || device === "cpu" || device === "auto") return;
   if (arithmetic === (device === "cpu-f64" ? "float64" : "float32")) return;
   throw new CorralError(
     "bad-option",

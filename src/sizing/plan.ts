@@ -20,8 +20,9 @@ import {
   type PlanContext,
   type PlannedBatch,
 } from "../batch/batch.ts";
-import { hostPlan, planContext, onCpu, threadsOf } from "../batch/device.ts";
+import { assertComputes, hostPlan, planContext, onCpu, threadsOf } from "../batch/device.ts";
 import { namedHostDevice } from "../batch/devices.ts";
+import type { Arithmetic } from "../batch/kernel/arithmetic.ts";
 import type { PlacementOptions } from "../batch/options.ts";
 import { prepare, type SimulationOptions } from "../batch/simulation-spec.ts";
 import { candidatesOf, savingsOf, type Saving } from "./savings.ts";
@@ -41,7 +42,11 @@ export interface PlanWithSavings extends Plan {
   readonly savings: readonly Saving[];
 }
 
-type BatchOptions = PlacementOptions & { readonly numEnvs: number; readonly [option: string]: unknown };
+type BatchOptions = PlacementOptions & {
+  readonly numEnvs: number;
+  readonly arithmetic?: Arithmetic;
+  readonly [option: string]: unknown;
+};
 
 /** What can be planned again and again with other options: its model is loaded once. */
 export interface Planner {
@@ -86,8 +91,10 @@ export function planKernelsOf(
   help: PlanHelp = {},
 ): PlannedBatch {
   const device = namedHostDevice(options);
+  const spec = planner.specOf(options);
+  assertComputes(options.arithmetic, device ?? options.device ?? "auto");
   const given = planContext(options, options.numEnvs, context);
-  const planned = planOf(planner.specOf(options), device === undefined ? given : onCpu(given), help);
+  const planned = planOf(spec, device === undefined ? given : onCpu(given), help);
   if (device === undefined) return planned;
   return { ...planned, plan: planAgainst(hostPlan(planned, device, threadsOf(options)), planned.plan.budget) };
 }

@@ -106,6 +106,12 @@ describe("plan()", () => {
     [{ numEnvs: 8, budget: "2 gigs" }, "[bad-bytes]"],
     [{ numEnvs: 8, budget: new Budget({ limit: "1GiB" }) }, "[bad-bytes] budget is a Budget; the option takes bytes"],
     [{ numEnvs: 8, shards: 2 }, "[bad-option] shards is 2; 8 worlds are in 1 to 1 shards"],
+    [
+      { numEnvs: 8, device: "gpu", arithmetic: "float64" },
+      '[bad-option] arithmetic is "float64", and kernels of adapters',
+    ],
+    [{ numEnvs: 8, device: "cpu-f64", arithmetic: "float32" }, '[bad-option] arithmetic is "float32", and the device'],
+    [{ numEnvs: 8, device: "gpu", arithmetic: "double" }, '[bad-option] arithmetic is "double"; pass'],
     [{ numEnvs: 0 }, "[bad-num-envs]"],
     [{ numEnvs: 8, nonsense: 1 }, '[unknown-option] CartPole has no option "nonsense"'],
   ])("refuses %j", async (options, text) => {
