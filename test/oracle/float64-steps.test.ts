@@ -72,6 +72,22 @@ test("a model that float32 steps well is stepped in float32 by default", async (
   expect(await isWide(PLAIN, { arithmetic: "float64" })).toBe(true);
 });
 
+test("what is switched off, or has nothing to touch, asks for no float64", async () => {
+  const tied = PLAIN.replace("<body>", '<body name="b">').replace(
+    "<actuator>",
+    '<equality><connect body1="b" anchor="0 0 .1"/></equality><actuator>',
+  );
+  const without = (xml: string, flag: string) =>
+    xml.replace("<worldbody>", `<option><flag ${flag}="disable"/></option><worldbody>`);
+  expect(await isWide(tied, {})).toBe(true);
+  expect(await isWide(tied.replace("<connect ", '<connect active="false" '), {})).toBe(true);
+  expect(await isWide(without(tied, "contact"), {})).toBe(true);
+  expect(await isWide(without(tied, "equality"), {})).toBe(false);
+  expect(await isWide(without(tied, "constraint"), {})).toBe(false);
+  expect(await isWide(without(SHORT, "contact"), {})).toBe(false);
+  expect(await isWide(SHORT.replace(/<geom type="plane"[^>]*>/, ""), {})).toBe(false);
+});
+
 test.each(CASES)("%s is within the bounds of one step of MuJoCo", async (_name, xml) => {
   const model = await loadModel(xml);
   const { verdict } = await compareWithMuJoCo(model, { device: "wasm", steps: 30, envs: 4 });

@@ -1,6 +1,7 @@
 // which models kernels compute in float64 for, where the device can
-import { mjtEq } from "../../model/enums.ts";
+import { mjtDisableBit, mjtEq } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
+import { geomPairs } from "../../model/pairs.ts";
 import { hasLightChain, isWrittenOut } from "../../physics/smooth/light-chains.ts";
 import { FEW_ITERATIONS } from "../../physics/solver/precision.ts";
 import type { Arithmetic } from "./arithmetic.ts";
@@ -20,10 +21,12 @@ export function isWide(model: Model, asked: Arithmetic | undefined, target: Targ
 
 function losesFloat32(model: Model): boolean {
   const { neq, eq_type, opt } = model;
-  const ties = Array.from({ length: neq }, (_, i) => eq_type[i]);
+  const isOff = (opt.disableflags & (mjtDisableBit.EQUALITY | mjtDisableBit.CONSTRAINT)) !== 0;
+  const ties = Array.from({ length: isOff ? 0 : neq }, (_, i) => eq_type[i]);
   // links of loops that are closed give way to one another as bodies of a chain do
   if (ties.some((type) => type === mjtEq.CONNECT || type === mjtEq.WELD)) return true;
   // chains alone are stepped by articulated bodies, which lose nothing
   if (hasLightChain(model) && !isWrittenOut(model)) return true;
-  return opt.impratio >= STIFF_FRICTION && opt.iterations < FEW_ITERATIONS;
+  const isShort = opt.impratio >= STIFF_FRICTION && opt.iterations < FEW_ITERATIONS;
+  return isShort && geomPairs(model).length > 0;
 }
