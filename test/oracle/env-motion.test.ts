@@ -1,4 +1,8 @@
 // reference motions read in kernels, against the same frames in float64 and MuJoCo's places of bodies
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { defineTask, loadMotion, makeVec, Motion, type Scene } from "../../src/index.ts";
 import { loadModel } from "../../src/model/model.ts";
@@ -171,11 +175,33 @@ test("npz, CSV with names and quaternions of another order are the same motion",
   }
 });
 
+const PENDULUM = `<mujoco><worldbody><body><joint name="hip"/><geom size="1"/>
+  <body><joint name="knee"/><geom size="1"/></body></body></worldbody></mujoco>`;
+
+test("a motion is read by its path, and columns that are named after joints lie where theirs do", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
+  const file = join(folder, "sway.csv");
+  writeFileSync(file, "\ufeffhip,knee\r\n0,1\r\n0.5,1\r\n");
+  const how = { model: PENDULUM, fps: 10 };
+  for (const path of [file, pathToFileURL(file)]) expect((await loadMotion(path, how)).duration).toBe(0.1);
+  rmSync(folder, { recursive: true });
+  await expect(loadMotion("knee,hip\n0,1\n0.5,1\n", how)).rejects.toThrow(
+    'its column 1 is named "hip", which is qpos[0] of 2; columns are in the order of qpos',
+  );
+  // a number that is missing in the first line does not make it names
+  await expect(loadMotion("nan,1\n0,1\n0,1", how)).rejects.toThrow(/qpos\[0\] of frame 0 is NaN/);
+});
+
 test("motions that do not fit are refused", async () => {
   const load = (rows: readonly (readonly number[])[] | string, more: object = {}) =>
     loadMotion(rows, { model: MODEL, fps: FPS, ...more });
   await expect(load([ROWS[0]])).rejects.toThrow(/bad-motion.*1 frames/);
   await expect(load([ROWS[0], [1, 2]])).rejects.toThrow(/frame 1 has 2 numbers; qpos of the model has 12/);
+  await expect(load([ROWS[0], ROWS[1].map((x, i) => (i === 9 ? NaN : x))])).rejects.toThrow(
+    /qpos\[9\] of frame 1 is NaN; it is a finite number/,
+  );
+  await expect(load("nowhere.csv")).rejects.toMatchObject({ code: "missing-file" });
+  await expect(load(ROWS, { fps: undefined })).rejects.toThrow(/fps is undefined; .*passed here or in the npz/);
   await expect(load(ROWS, { fps: 0 })).rejects.toThrow(/fps is 0/);
   await expect(load(ROWS.slice(0, 6), { cyclic: true })).rejects.toThrow(/ends .* from where it began/);
   await expect(load(ROWS.map((r) => r.map((x) => 2 * x)))).rejects.toThrow(/is no quaternion/);

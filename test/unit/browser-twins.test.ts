@@ -27,10 +27,7 @@ type Twins = [
   Wrong<typeof import("../../src/gpu/waiter.browser.ts"), typeof import("../../src/gpu/waiter.ts")>,
   Wrong<typeof import("../../src/model/compile.browser.ts"), typeof import("../../src/model/compile.ts")>,
   Wrong<typeof import("../../src/model/mujoco-module.browser.ts"), typeof import("../../src/model/mujoco-module.ts")>,
-  Wrong<
-    typeof import("../../src/model/terrain/read-image.browser.ts"),
-    typeof import("../../src/model/terrain/read-image.ts")
-  >,
+  Wrong<typeof import("../../src/model/read-file.browser.ts"), typeof import("../../src/model/read-file.ts")>,
   Wrong<typeof import("../../src/record/sealed.browser.ts"), typeof import("../../src/record/sealed.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<

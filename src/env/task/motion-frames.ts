@@ -5,12 +5,16 @@ import { readNpy } from "../../io/npy.ts";
 import { isZip } from "../../model/archive.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import { loadModel, type Model } from "../../model/model.ts";
+import { readFile } from "../../model/read-file.ts";
 import { withMuJoCo, type Oracle } from "../../model/oracle.ts";
 import { listen } from "../../model/mujoco.ts";
 import { unpackZip } from "../../model/zip-stream.ts";
 
-/** Rows of qpos: numbers, the text of a CSV file, or the bytes of one or of an npz with an array `qpos`. */
-export type MotionSource = Uint8Array | string | readonly (readonly number[])[];
+/**
+ * Rows of qpos: numbers, a CSV file or an npz with an array `qpos`, by its path (a URL or a string of one line) or its bytes, or
+ * the text of a CSV.
+ */
+export type MotionSource = Uint8Array | URL | string | readonly (readonly number[])[];
 
 export interface FrameOptions {
   /** The MJCF of the task. */
@@ -46,23 +50,33 @@ const CLOSED = 1e-3;
 
 const bad = (text: string): CorralError => new CorralError("bad-motion", `the motion: ${text}.`);
 
+/** Cells of a line that are numbers, or stand for one that is missing. */
+const isNumber = (cell: string): boolean => !Number.isNaN(Number(cell)) || /^[+-]?nan$/i.test(cell);
+
 /** Rows of a CSV, of which the first line may be names. */
-function rowsOfText(text: string): number[][] {
+function rowsOfText(text: string): Given {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.startsWith("#"));
-  const rows = lines.map((line) => line.split(/[,;\t ]+/).map((cell) => (cell.trim() === "" ? NaN : Number(cell))));
-  return rows[0]?.some(Number.isNaN) ? rows.slice(1) : rows;
+  const cells = lines.map((line) => line.split(/[,;\t ]+/).map((cell) => cell.trim()));
+  const names = cells.length > 0 && !cells[0].every(isNumber) ? cells.shift() : undefined;
+  const rows = cells.map((row) => row.map((cell) => (cell === "" ? NaN : Number(cell))));
+  return { rows, fps: undefined, ...(names ? { names } : {}) };
 }
 
 interface Given {
   readonly rows: readonly (readonly number[])[];
   readonly fps: number | undefined;
+  /** What a CSV calls its columns. */
+  readonly names?: readonly string[];
 }
 
 /** @throws CorralError bad-motion, bad-npy, and what unpacking throws */
 async function rowsOf(source: MotionSource): Promise<Given> {
-  if (typeof source === "string") return { rows: rowsOfText(source), fps: undefined };
+  // one line is no motion, so a path
+  if (source instanceof URL || (typeof source === "string" && !/[\r\n]/.test(source.trim())))
+    return rowsOf(await readFile(source, "the motion"));
+  if (typeof source === "string") return rowsOfText(source);
   if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
-  if (!isZip(source)) return { rows: rowsOfText(new TextDecoder().decode(source)), fps: undefined };
+  if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source));
   const files = await unpackZip(source, "the motion");
   const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
   const qpos = one("qpos");
@@ -86,9 +100,13 @@ function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"):
   const { nq } = model;
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > MOST_FRAMES)
     throw bad(`it has ${Array.isArray(rows) ? rows.length : "no"} frames; it has 2 to ${MOST_FRAMES}`);
-  const wrong = rows.findIndex((row) => row.length !== nq || !row.every(Number.isFinite));
-  if (wrong >= 0)
-    throw bad(`frame ${wrong} has ${rows[wrong].filter(Number.isFinite).length} numbers; qpos of the model has ${nq}`);
+  const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(Number.isFinite));
+  if (wrong >= 0) {
+    const row: readonly number[] | undefined = rows[wrong];
+    if (row?.length !== nq) throw bad(`frame ${wrong} has ${row?.length ?? "no"} numbers; qpos of the model has ${nq}`);
+    const at = row.findIndex((x) => !Number.isFinite(x));
+    throw bad(`qpos[${at}] of frame ${wrong} is ${show(row[at])}; it is a finite number`);
+  }
   const qpos = Float64Array.from(rows.flat());
   for (const at of quaternionsOf(model)) {
     for (let f = 0; f < rows.length; f++) {
@@ -103,6 +121,18 @@ function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"):
     }
   }
   return qpos;
+}
+
+/** @throws CorralError bad-motion where a column has the name of a joint of one number, and is another's */
+function checkNames({ names, nq, jnt_type, jnt_qposadr }: Model, columns: readonly string[] = []): void {
+  names.joint.forEach((name, j) => {
+    const column = name ? columns.indexOf(name) : -1;
+    if (column < 0 || jnt_type[j] === mjtJoint.FREE || jnt_type[j] === mjtJoint.BALL) return;
+    if (column !== jnt_qposadr[j])
+      throw bad(
+        `its column ${column} is named ${show(name)}, which is qpos[${jnt_qposadr[j]}] of ${nq}; columns are in the order of qpos`,
+      );
+  });
 }
 
 /** How much further on a cycle ends, of the one thing that floats. */
@@ -159,8 +189,9 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
   const given = await rowsOf(source);
   const fps = options.fps ?? given.fps;
   if (!(typeof fps === "number" && Number.isFinite(fps) && fps > 0))
-    throw bad(`fps is ${show(fps)}; it is the number of frames in a second`);
+    throw bad(`fps is ${show(fps)}; it is the number of frames in a second, passed here or in the npz (fps, or dt)`);
   const model = await loadModel(options.model);
+  checkNames(model, given.names);
   const qpos = positionsOf(model, given.rows, quaternions);
   const count = given.rows.length;
   const dt = 1 / fps;

@@ -1,7 +1,7 @@
 // a terrain from a picture: bright is high
 import { optionsOf } from "../../core/options.ts";
 import { loadModel } from "../model.ts";
-import { readImage } from "./read-image.ts";
+import { readFile } from "../read-file.ts";
 import { bad, onlyOptions, UNIT, wanted, type Terrain } from "./terrain.ts";
 
 export interface ImageTerrainOptions {
@@ -21,7 +21,7 @@ export async function terrainFromImage(png: URL | string | Uint8Array, options: 
   onlyOptions("a terrain from a picture", options, ["cell", "height"]);
   wanted("cell", cell, 1e-3);
   wanted("height", height, 0);
-  const bytes = png instanceof Uint8Array ? png : await readImage(png);
+  const bytes = png instanceof Uint8Array ? png : await readFile(png, "the picture");
   const field = `<hfield name="h" file="h.png" size="1 1 1 1"/>`;
   const xml = `<mujoco><asset>${field}</asset><worldbody><geom type="hfield" hfield="h"/></worldbody></mujoco>`;
   const name = png instanceof Uint8Array ? "the picture" : `the picture ${String(png)}`;
