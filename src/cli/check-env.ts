@@ -2,7 +2,7 @@
 import "../../envs/index.ts";
 import { checkEnv, type CheckResult } from "../env/check-env.ts";
 import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
-import { deviceOf, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
+import { deviceOf, deviceOr, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
 export const summary = "checks an environment or a task file: shapes, finite numbers, the same bits, episode ends";
 
@@ -18,7 +18,7 @@ ENV_OR_FILE is the id of an environment, or a file whose default export is a tas
   --envs N          worlds (default 4)
   --seed N          seed of the worlds and of the actions (default 0)
   --gpu             on an adapter rather than on the CPU, as --device gpu; --adapter says which
-  --device NAME     auto, gpu, wasm, cpu (JavaScript; the default) or cpu-f64
+  --device NAME     auto, gpu, wasm (faster for large models), cpu (JavaScript; the default) or cpu-f64
   --set NAME=VALUE  an option of mjOption; may be given several times
   --json            one JSON document on stdout
 
@@ -49,12 +49,14 @@ export async function run(args: string[]): Promise<number> {
     said = true;
     print(lineOf(result));
   };
+  const where = deviceOf(values);
+  const device = onGpu ? "gpu" : deviceOr("cpu", where.device);
   const check = await checkEnv(task, {
     ...(values.json ? {} : { onResult }),
     steps: integerOption("steps", values.steps, 200),
     worlds: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),
-    batch: { ...overridesOf(values.set), device: onGpu ? "gpu" : "cpu", ...deviceOf(values) },
+    batch: { ...overridesOf(values.set), device, ...where },
   });
   if (values.json) printJson(check);
   else print(`${check.passed ? "All checks passed" : "Checks failed"} on ${check.device}.`);

@@ -76,7 +76,7 @@ export async function run(args: string[]): Promise<number> {
           `22.18 or newer, you can name it ${name}.mts.`,
       );
     }
-    print(`Next: corral check-env ./${basename(file)}`);
+    print(`Next: corral check-env ./${basename(file)}, then corral train ./${basename(file)} --view`);
   }
   return EXIT.done;
 }

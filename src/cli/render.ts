@@ -17,7 +17,7 @@ import { encodeFrame } from "../view/messages.ts";
 import { standalonePage } from "../view/page.ts";
 import { cameraOf, crashFilm, playedFilm, recordedFilm, type Film, type FilmOptions } from "./film.ts";
 import { assertWritable, EXIT, integerOption, parse, print, printJson, UsageError } from "./io.ts";
-import { deviceOf, onlyArgument } from "./target.ts";
+import { deviceOf, deviceOr, onlyArgument } from "./target.ts";
 import { writeOutput } from "./write-output.ts";
 import { viewTarget } from "./view-target.ts";
 
@@ -105,7 +105,8 @@ export async function run(args: string[]): Promise<number> {
     return renderPage(target, out, wanted ?? Infinity, values);
   }
 
-  const { device = "wasm", threads, adapter } = deviceOf(values);
+  const { device: named, threads, adapter } = deviceOf(values);
+  const device = deviceOr("wasm", named);
   const where = {
     device,
     ...(threads === undefined ? {} : { threads }),

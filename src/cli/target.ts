@@ -96,6 +96,16 @@ export function deviceOf({ device, adapter, threads }: Where): Pick<PlacementOpt
   };
 }
 
+/** Where a command steps that has a default of its own: `--device` before `CORRAL_DEVICE` before that. Throws `UsageError`. */
+export function deviceOr(own: DeviceName, named: DeviceName | undefined): DeviceName {
+  const { CORRAL_DEVICE } = process.env;
+  if (named !== undefined || !CORRAL_DEVICE) return named ?? own;
+  const known = (Object.keys(DEVICES) as DeviceName[]).find((name) => name === CORRAL_DEVICE);
+  if (known === undefined)
+    throw new UsageError(`CORRAL_DEVICE is '${CORRAL_DEVICE}': pass ${Object.keys(DEVICES).join(", ")}.`);
+  return known;
+}
+
 /** The task of an environment, or the plain task of a model. */
 export async function taskOfTarget(target: string): Promise<Task<object>> {
   return isModelPath(target) ? plainTask(await loaded(target), target) : taskOf(target);

@@ -14,7 +14,7 @@ import { RecordedSubject } from "../view/recorded.ts";
 import type { Subject } from "../view/session.ts";
 import { integerOption, UsageError } from "./io.ts";
 import { actingOf } from "./acting.ts";
-import { deviceOf } from "./target.ts";
+import { deviceOf, deviceOr } from "./target.ts";
 
 /** Worlds that MuJoCo's float64 steps beside: a check takes about as long as a step of MuJoCo. */
 const MONITORED = 4;
@@ -64,7 +64,8 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
   if (actions === "policy" && !policyFor)
     throw new UsageError(`--actions is policy: ${target} has none. Pass the folder of a run, or --policy FILE.`);
   const task = await acting.task();
-  const { device = "wasm", ...where } = deviceOf(values);
+  const { device: named, ...where } = deviceOf(values);
+  const device = deviceOr("wasm", named);
   const make = (more: object) => makeVec(task, { numEnvs: worlds, seed, device, ...more, ...where } as NamedOptions);
   const monitor = { worlds: Array.from({ length: Math.min(worlds, MONITORED) }, (_, i) => i), everySteps: 1 };
   const env = await make({ monitor }).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { ViewServer } from "../view/server.ts";
 import { Session } from "../view/session.ts";
 import { EXIT, parse, portOption, print, printJson } from "./io.ts";
 import { openBrowser } from "./open-browser.ts";
-import { DEVICE_HELP, onlyArgument } from "./target.ts";
+import { onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
 
 export const summary =
@@ -31,7 +31,10 @@ same state beside them, and the first bad number at the body or joint it is of.
   --world ID        of a crash bundle: the world to look at, by id; default: the first that failed
   --port N          of the address (a free one)
   --no-open         print the address and open no browser
-${DEVICE_HELP}
+  --device NAME     where worlds step: wasm (default, WebAssembly in float32), gpu, auto, cpu (JavaScript, the same bits) or
+                    cpu-f64 (JavaScript, float64)
+  --threads N       threads of wasm (as many as cores); 1 steps in the calling thread
+  --adapter NAME    of a GPU: auto, gpu, system, embedded, or an index or name of corral doctor
   --json            one JSON document on stdout: the address
 
 In the page: drag turns, shift-drag moves, wheel nears, click names a body, ctrl-drag pulls it by a spring; space plays,

@@ -68,10 +68,18 @@ describe("corral new-task and check-env", () => {
   });
 
   test("what is written passes the checks, and is a target of other commands", async () => {
-    expect((await corral("new-task", "hold")).code).toBe(0);
+    const written = await corral("new-task", "hold");
+    expect(written.code).toBe(0);
+    expect(written.stdout).toContain("Next: corral check-env ./hold.mts, then corral train ./hold.mts --view");
     expect(readFileSync(join(folder, "hold.mts"), "utf8").split("\n").length).toBeLessThan(45);
     const checked = await corral("check-env", "./hold.mts", "--steps", "60", "--json");
-    const { passed, results } = JSON.parse(checked.stdout) as { passed: boolean; results: { ok: unknown }[] };
+    const { device, passed, results } = JSON.parse(checked.stdout) as {
+      device: string;
+      passed: boolean;
+      results: { ok: unknown }[];
+    };
+    // CORRAL_DEVICE holds for commands that have a default of their own, too
+    expect(device).toContain("WebAssembly");
     expect(checked.code).toBe(0);
     expect(passed).toBe(true);
     expect(results.length).toBeGreaterThan(10);
@@ -88,7 +96,7 @@ describe("corral new-task and check-env", () => {
     expect(bad.stderr).toContain("[trace-non-finite] task odd, observe.bad");
     expect(bad.code).toBe(2);
     writeFileSync(join(folder, "odd2.mts"), task.replace(/bad: .*? \},/, "},").replace('"odd"', '"my/odd.xml"'));
-    const failed = await corral("check-env", "./odd2.mts");
+    const failed = await corral("check-env", "./odd2.mts", "--device", "cpu");
     // nothing of its start is drawn
     expect(failed.stdout).toContain("note  another seed starts otherwise");
     expect(failed.stdout).toMatch(
