@@ -18,7 +18,8 @@ median, 99th percentile and maximum over all steps.
   --envs N          worlds, each with its own start and controls (4)
   --seed N          seed of starts and controls (0)
   --rollout         also let the worlds run freely and report how they drift, beside MuJoCo from a state changed by 1e-7
-  --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; may be repeated
+  --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; or
+                    arithmetic=float64 on wasm and cpu; may be repeated
 ${DEVICE_HELP}
   --rolled          kernels with runtime loops, where the model's own are straight-line code
   --json            one JSON document on stdout
