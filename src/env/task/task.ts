@@ -220,6 +220,11 @@ export interface TermOptions {
   readonly weight?: number;
   /** Observations: this many of the latest values, newest first. At the start of an episode all are the first one. */
   readonly history?: number;
+  /**
+   * Observations: control steps that they are late, or [least, most], of which each episode draws its own. Until that many
+   * are over it is the first one.
+   */
+  readonly delay?: number | readonly [number, number];
 }
 
 /** A term, plain or with what is done to it. */

@@ -9,7 +9,14 @@ import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Task, Term, TermOptions, Terms, TermSource } from "./task.ts";
 
 type Options = TermOptions;
-export const OPTION_NAMES: readonly string[] = ["value", "noise", "clip", "scale", "weight", "history"];
+export const OPTION_NAMES: readonly string[] = ["value", "noise", "clip", "scale", "weight", "history", "delay"];
+
+/** The longest delay of an observation (control steps). */
+const MOST_DELAY = 100;
+
+/** The ends of one number or two. */
+export const rangeOf = (x: number | readonly [number, number]): readonly [number, number] =>
+  typeof x === "object" ? x : [x, x];
 
 /** A term with its name in messages: "task Ant-v5, reward.forward". */
 export interface TermPlace {
@@ -69,7 +76,7 @@ export function splitTerm<O extends object>(
   return { source: value, options };
 }
 
-function checkOptions({ noise, clip, scale, weight, history }: Options, place: string): void {
+function checkOptions({ noise, clip, scale, weight, history, delay = 0 }: Options, place: string): void {
   const finite = (x: unknown): boolean => typeof x === "number" && Number.isFinite(x);
   if (clip !== undefined) checkRange(clip, `${place}: clip`);
   if (weight !== undefined && !finite(weight)) throw badTerm(place, `weight is ${show(weight)}; it is a finite number`);
@@ -77,6 +84,10 @@ function checkOptions({ noise, clip, scale, weight, history }: Options, place: s
     throw badTerm(place, `scale is ${show(scale)}; it is a finite number, or one for each value`);
   if (history !== undefined && !(Number.isInteger(history) && history >= 1 && history <= 1000))
     throw badTerm(place, `history is ${show(history)}; it is a whole number from 1 to 1000`);
+  const [least, most] = rangeOf(delay);
+  const steps = (x: unknown) => Number.isInteger(x) && (x as number) >= 0 && (x as number) <= MOST_DELAY;
+  if (!steps(least) || !steps(most) || least > most || (Array.isArray(delay) && delay.length !== 2))
+    throw badTerm(place, `delay is ${show(delay)}; it is control steps, 0 to ${MOST_DELAY}, or [least, most] of them`);
   if (typeof noise === "object") checkRange(noise.uniform, `${place}: noise.uniform`);
   else if (noise !== undefined && !(finite(noise) && noise >= 0))
     throw badTerm(place, `noise is ${show(noise)}; it is a standard deviation, or { uniform: [low, high] }`);

@@ -1,7 +1,20 @@
 // a task as its kernels read it: every term a function over traced scalars
 import type { Model } from "../../model/model.ts";
 import { TraceNode } from "../../trace/nodes.ts";
-import { add, div, isFinite32, mul, select, sqrt, sub, type Bool, type Scalar } from "../../trace/scalar.ts";
+import {
+  add,
+  div,
+  floor,
+  ge,
+  isFinite32,
+  min,
+  mul,
+  select,
+  sqrt,
+  sub,
+  type Bool,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { clipped } from "./finite.ts";
 import type { Named, Scene, SharedValues, Start, Task, Term, TermOptions, Terms } from "./task.ts";
 import { rowOf } from "./observation-groups.ts";
@@ -11,6 +24,7 @@ import {
   describeReturn,
   isPlainObject,
   placeOf,
+  rangeOf,
   sharedValues,
   sourceValue,
   splitTerm,
@@ -38,7 +52,7 @@ export interface TracedTask<O extends object = object> {
   reset(scene: Scene<O>): Start & Required<Pick<Start, "qpos" | "qvel">>;
 }
 
-const OBSERVATION: readonly (keyof TermOptions)[] = ["noise", "clip", "scale", "history"];
+const OBSERVATION: readonly (keyof TermOptions)[] = ["noise", "clip", "scale", "history", "delay"];
 const REWARD: readonly (keyof TermOptions)[] = ["clip", "scale", "weight"];
 const INFO: readonly (keyof TermOptions)[] = ["clip", "scale"];
 /** Added to variances, so that what does not vary stays finite. */
@@ -154,12 +168,17 @@ class ObservationTerm<O extends object> {
 
   values(scene: Scene<O>): readonly Scalar[] {
     const { normalize = false } = this.#all;
-    const history = splitTerm(this.#term(scene), this.#place).options.history ?? this.#all.history ?? 1;
+    const { history = this.#all.history ?? 1, delay = 0 } = splitTerm(this.#term(scene), this.#place).options;
+    const lags = rangeOf(delay);
+    const length = history + lags[1];
     const key = `observe.${this.#name}`;
-    if (history > 1 || normalize) {
-      const kept = scene.memory(key, (s, before) => this.#next(s, before, history, normalize), { persists: normalize });
-      // moments come first: 1 + 2 n numbers before history * n
-      return normalize ? kept.slice(1 + (2 * (kept.length - 1)) / (2 + history)) : kept;
+    if (length > 1 || normalize) {
+      const kept = scene.memory(key, (s, before) => this.#next(s, before, length, normalize), { persists: normalize });
+      // moments come first: 1 + 2 n numbers before length * n
+      const values = normalize ? kept.slice(1 + (2 * (kept.length - 1)) / (2 + length)) : kept;
+      return late(values, values.length / length, history, lags, (least, most) =>
+        scene.memory(`${key}.delay`, (s, before) => before ?? [draw(s, least, most)]),
+      );
     }
 
     // observations are made when the step has become the one before
@@ -195,6 +214,27 @@ class ObservationTerm<O extends object> {
             .flat();
     return [...moments, ...now, ...(past as Scalar[])];
   }
+}
+
+/** A whole number from `least` to `most`, each as often. */
+const draw = (s: Scene, least: number, most: number): Scalar =>
+  add(least, min(floor(mul(s.random.uniforms(1)[0], most - least + 1)), most - least));
+
+/** `history` values of `n` numbers each, as many steps late as `lagOf` says; the newest come first. */
+function late(
+  values: readonly Scalar[],
+  n: number,
+  history: number,
+  [least, most]: readonly [number, number],
+  lagOf: (least: number, most: number) => readonly Scalar[],
+): readonly Scalar[] {
+  const from = (lag: number) => values.slice(lag * n, (lag + history) * n);
+  if (least === most) return from(least);
+  const [lag] = lagOf(least, most);
+  return Array.from({ length: most - least }, (_, i) => least + 1 + i).reduce<readonly Scalar[]>(
+    (now, next) => from(next).map((x, i) => select(ge(lag, next - 0.5), x, now[i], "f32")),
+    from(least),
+  );
 }
 
 /** Count, means and sums of squared deviations with one more value each (Welford). */

@@ -322,6 +322,16 @@ describe("what is refused", () => {
       '[bad-term] task Rover, reward.a: it has no option "wieght"; it takes value, clip, scale, weight.',
     ],
     [
+      "a delay that ends before it begins",
+      { observe: { a: { value: 1, delay: [3, 1] } } },
+      "[bad-term] task Rover, observe.a: delay is [3,1]; it is control steps, 0 to 100, or [least, most] of them.",
+    ],
+    [
+      "a delay of half a step",
+      { observe: { a: { value: 1, delay: 0.5 } } },
+      "[bad-term] task Rover, observe.a: delay is 0.5; it is control steps, 0 to 100, or [least, most] of them.",
+    ],
+    [
       "an option that means nothing there",
       { reward: { a: { value: 1, history: 2 } } },
       "[bad-term] task Rover, reward.a: history means nothing here; it takes value, clip, scale, weight.",

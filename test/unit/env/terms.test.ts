@@ -86,6 +86,39 @@ describe("what is done to terms", () => {
   );
 });
 
+test.each(["next-step", "same-step", "disabled"] as const)(
+  "delays are of control steps, drawn by each episode, and the first value until they are over: %s",
+  async (autoreset) => {
+    const value = "10 + episode_length + 100 * episode";
+    const observe = {
+      now: { value, history: 2 },
+      late: { value, delay: 2, history: 2 },
+      drawn: { value, delay: [0, 3] as const },
+    };
+    const worlds = 32;
+    await using env = await make({ observe, maxEpisodeSteps: 6 }, { autoreset, numEnvs: worlds });
+    const rowsOf = (observations: ArrayLike<number>) =>
+      Array.from({ length: worlds }, (_, w) => Array.from(observations).slice(5 * w, 5 * w + 5));
+    const episode = [rowsOf((await env.reset({ seed: 3 })).observations)];
+    for (let t = 0; t < 5; t++) episode.push(rowsOf((await env.step(still(env))).observations));
+    const at = (t: number) => 10 + Math.max(0, t);
+    const lags = episode[5].map((row) => row[0] - row[4]);
+    expect(new Set(lags)).toEqual(new Set([0, 1, 2, 3]));
+    episode.forEach((rows, t) =>
+      rows.forEach((row, w) => expect(row).toEqual([at(t), at(t - 1), at(t - 2), at(t - 3), at(t - lags[w])])),
+    );
+
+    // the next episode begins with its own first value, late by another draw
+    if (autoreset === "disabled") await env.step(still(env)).then(() => env.reset({ options: {} }));
+    else for (let t = 0; t < (autoreset === "same-step" ? 1 : 2); t++) await env.step(still(env));
+    expect(rowsOf(env.observations)[0]).toEqual([110, 110, 110, 110, 110]);
+    for (let t = 0; t < 4; t++) await env.step(still(env));
+    const next = rowsOf(env.observations).map((row) => row[0] - row[4]);
+    expect(new Set(next)).toEqual(new Set([0, 1, 2, 3]));
+    expect(next).not.toEqual(lags);
+  },
+);
+
 describe("options of a batch", () => {
   test("observations are normalised by what the world has seen, and clipped", async () => {
     await using env = await make(
