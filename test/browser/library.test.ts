@@ -23,7 +23,7 @@ import { ROOT } from "../support/imports.ts";
 import { learned } from "../support/learned.ts";
 import { serveFiles, type FileServer } from "../support/serve-files.ts";
 import { envBounds } from "../support/tolerances.ts";
-import { SHORT, type Hashes } from "../support/wasm-hashes.ts";
+import { FLOAT64, inFloat64, SHORT, type Hashes } from "../support/wasm-hashes.ts";
 
 const PAGE = `<!doctype html><title>corral</title><link rel="icon" href="data:,"><body><script type="module" src="page.js"></script>`;
 const pinned = JSON.parse(readFileSync(join(ROOT, "test/support/wasm-hashes.json"), "utf8")) as Record<string, Hashes>;
@@ -101,6 +101,17 @@ describe("the library in a browser", () => {
       await page.close();
     },
   );
+
+  test("steps in float64 to the bits of Node", async (context) => {
+    if (!browser) return context.skip(NONE);
+    const { page, wrong } = await open();
+    const hash = await page.evaluate<string>(
+      `hashOf("Hopper-v5", ${SHORT}, ${JSON.stringify({ ...FLOAT64, threads: 1 })})`,
+    );
+    expect(hash).toBe(pinned[inFloat64("Hopper-v5")].short);
+    expect(wrong).toEqual([]);
+    await page.close();
+  });
 
   test("learns CartPole to the bits of Node", async (context) => {
     if (!browser) return context.skip(NONE);

@@ -12,6 +12,13 @@ export interface Hashes {
   readonly long: string;
 }
 
+/** Environments whose bits are pinned in float64 too: contacts, and draws from normal distributions. */
+export const IN_FLOAT64 = ["Hopper-v5", "Go1Velocity"];
+export const FLOAT64 = { arithmetic: "float64" } as const;
+
+/** The name of what an environment comes to in float64. */
+export const inFloat64 = (id: string): string => `${id} in float64`;
+
 /** A hash of them. */
 export async function hashOf(id: string, steps: number, options: object = {}): Promise<string> {
   const hash = createHash("sha256");
