@@ -74,14 +74,29 @@ export interface Oracle extends Disposable {
   readonly delete: () => void;
 }
 
+/** Bytes of the models and data of a module that are alive. */
+const held = new WeakMap<MainModule, number>();
+
+/** With more than this alive a module that has no room is full; with less its compiler has left it without memory. */
+const MOST_HELD = 2 ** 30;
+
 /**
  * MuJoCo's model and data, made from the source, the options and the changed numbers of a model.
  * @throws CorralError bad-model, mujoco-memory.
  */
 export async function createOracle(model: Model): Promise<Oracle> {
   assertModel(model);
-  const mujoco = await getMuJoCo();
-  const { model: mjModel } = compileSource(mujoco, model.source);
+  let mujoco = await getMuJoCo();
+  let mjModel: MjModel;
+  try {
+    mjModel = compileSource(mujoco, model.source).model;
+  } catch (error) {
+    const isFull = error instanceof CorralError && error.code === "mujoco-memory";
+    if (!isFull || (held.get(mujoco) ?? 0) > MOST_HELD) throw error;
+    // what is gone left the module without memory, which is forgotten by now
+    mujoco = await getMuJoCo();
+    mjModel = compileSource(mujoco, model.source).model;
+  }
   writeOption(mjModel, model.opt);
   let mjData: MjData;
   try {
@@ -98,6 +113,9 @@ export async function createOracle(model: Model): Promise<Oracle> {
   // a mass that is not positive shows in what happens to the world, not in MuJoCo's warnings here
   listen(() => writeChanges(mujoco, mjModel, mjData, model.changes ?? []));
   let live = true;
+  const bytes = mjModel.nbuffer + mjModel.narena;
+  const hold = (sign: number) => held.set(mujoco, (held.get(mujoco) ?? 0) + sign * bytes);
+  hold(1);
 
   /** Bools, which cannot be read by name. */
   function readActive(): Float64Array {
@@ -113,6 +131,7 @@ export async function createOracle(model: Model): Promise<Oracle> {
   function remove(): void {
     if (!live) return;
     live = false;
+    hold(-1);
     try {
       listen(() => {
         mjData.delete();

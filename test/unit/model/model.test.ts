@@ -224,6 +224,17 @@ describe("a model that MuJoCo's WebAssembly build cannot hold", () => {
     expect(await getMuJoCo()).not.toBe(crashed);
   });
 
+  test("MuJoCo's own model and data are made in a fresh module too", async () => {
+    const model = await loadTestModel("joint_hinge");
+    const crashed = await getMuJoCo();
+    const crash = () => {
+      throw new TypeError("getWasmTableEntry(...) is not a function");
+    };
+    Object.assign(crashed, { parseXMLString: crash, MjModel: { from_xml_path: crash } });
+    await withMuJoCo(model, (oracle) => expect(oracle.read("qpos").length).toBe(3));
+    expect(await getMuJoCo()).not.toBe(crashed);
+  });
+
   test.each([
     ["that nothing is returned", () => null],
     [
