@@ -54,6 +54,8 @@ const HALVINGS = 56;
 const SLANTS = 24;
 /** The capsule's axis counts as inside of the cylinder below this distance, m: its direction is lost in rounding. */
 const INSIDE = 1e-5;
+/** Sine of the angle between the axes below which they count as parallel: what float32 leaves of directions. */
+const PARALLEL = 1e-6;
 
 /** What a capsule's segment meets: in the cylinder's frame, from a point of the segment to its surface. */
 interface Meeting {
@@ -76,6 +78,20 @@ function halve(low: Variable, high: Variable, isRising: (middle: Scalar) => Bool
   });
 }
 
+/**
+ * Where along itself a segment that stands beside a parallel cylinder is met, any place of which is as near. The corners
+ * of MuJoCo's search are opposite ends of the two, of which it takes the mean that brings their heights together.
+ */
+function beside(center: Vec3, axis: Vec3, half: Scalar, height: Scalar): { isBeside: Bool; along: Scalar } {
+  const total = add(half, height);
+  const isParallel = lt(add(square(axis[0]), square(axis[1])), PARALLEL ** 2);
+  const along = div(mul(neg(center[2]), half), total);
+  return {
+    isBeside: and(isParallel, lt(abs(center[2]), total)),
+    along: select(lt(axis[2], 0), neg(along), along),
+  };
+}
+
 /** The nearest points of a segment and a cylinder that it does not enter: the distance is convex along it. */
 function outside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height: Scalar): Meeting {
   const offset = (p: Vec3): Vec3 => {
@@ -85,7 +101,8 @@ function outside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height:
   };
   const [low, high] = [variable("low", neg(half)), variable("high", half)];
   halve(low, high, (t) => gt(dot3(offset(addScaled3(center, t, axis)), axis), 0));
-  const point = addScaled3(center, mul(0.5, add(low.get(), high.get())), axis);
+  const { isBeside, along } = beside(center, axis, half, height);
+  const point = addScaled3(center, select(isBeside, along, mul(0.5, add(low.get(), high.get()))), axis);
   const away = offset(point);
   const distance = norm3(away);
   return { distance, out: scale3(away, div(1, max(distance, MINVAL))), point };
@@ -105,8 +122,9 @@ function inside(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height: 
 
   // seen along the cylinder's axis: from that axis to the nearest point of the segment
   const across2 = add(square(axis[0]), square(axis[1]));
-  const along = div(neg(add(mul(center[0], axis[0]), mul(center[1], axis[1]))), max(across2, MINVAL));
-  const point = end(clamp(along, neg(half), half));
+  const across = div(neg(add(mul(center[0], axis[0]), mul(center[1], axis[1]))), max(across2, MINVAL));
+  const { isBeside, along } = beside(center, axis, half, height);
+  const point = end(select(isBeside, along, clamp(across, neg(half), half)));
   const rho = sqrt(add(square(point[0]), square(point[1])));
   const onAxis = lt(rho, INSIDE);
   const flat = sqrt(max(across2, MINVAL));
