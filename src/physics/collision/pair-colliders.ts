@@ -26,6 +26,7 @@ import { Prisms } from "./hfield.ts";
 import { prismContacts } from "./prism-contacts.ts";
 import { halves } from "./broad-phase.ts";
 import type { GeomFrames } from "./geom-frames.ts";
+import { steadyGeoms } from "./steady-geoms.ts";
 import type { ModelView } from "../view.ts";
 
 /** What finds the contacts of a pair. */
@@ -114,7 +115,14 @@ export function pairColliders(
   canSearchAhead = false,
 ): PairColliders {
   const { model } = m;
-  const shape = (g: Int) => ({ geom: g, pos: frames.pos(g), mat: frames.mat(g), size: m.geom_size.vec3(g) });
+  const steady = steadyGeoms(model);
+  const shape = (g: Int) => ({
+    geom: g,
+    pos: frames.pos(g),
+    mat: frames.mat(g),
+    size: m.geom_size.vec3(g),
+    steady: () => steady(g),
+  });
   const { hullOf, convex } = convexShapes(m);
   const searched = pairs.filter((p) => pairKind(model, p) === "convex");
   const kinds = (end: "geom1" | "geom2") => [...new Set(searched.map((p) => model.geom_type[p[end]]))];

@@ -22,7 +22,7 @@ import {
   type Bool,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { addScaled3, column, MINVAL, mulMatTVec, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { addScaled3, column, MINVAL, mulMatTVec, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { nearestFeature, type Feature, type Segment } from "./segment-box.ts";
 import { ballBox, depthsBelow } from "./sphere-box.ts";
 import type { Collider } from "./types.ts";
@@ -31,7 +31,7 @@ import type { Collider } from "./types.ts";
  * Slope below which a segment counts as level with a face of the box: the noise of directions in float32; also the
  * height (m) from which it is clear of that face. Over the face it keeps its second contact whichever way it leans:
  * MuJoCo goes by the sign, right where the nearer of two features is known to 1e-15 m², but of some capsules that lie
- * exactly level it keeps one contact. Walls that a level segment runs along do not stop it.
+ * exactly level it keeps one contact: so do those that nothing turns, whose signs are known. Walls that a level segment runs along do not stop it.
  */
 const FLAT = 1e-6;
 
@@ -42,7 +42,7 @@ const any = (a: readonly Bool[]): Bool => a.reduce(or);
  * The second contact of a capsule on a box: from the nearest point along the segment, in the direction that stays over
  * the box, to the segment's end or to where it leaves the box.
  */
-function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; along: Scalar } {
+function secondPoint(s: Segment, size: Vec3, nearest: Feature, isSteady: Bool): { exists: Bool; along: Scalar } {
   const { along, isFace, side } = nearest;
   const point = addScaled3(s.center, along, s.axis);
   const axes = [0, 1, 2];
@@ -67,7 +67,7 @@ function secondPoint(s: Segment, size: Vec3, nearest: Feature): { exists: Bool; 
   const main = select(isMain[0], seen[0], select(isMain[1], seen[1], seen[2]));
   const over = axes.map((k) => sub(abs(point[k]), size[k]));
   const isFlat = slope.map((x) => lt(x, FLAT));
-  const isLevel = axes.map((k) => and(and(isFlat[k], ne(side[k], 0)), gt(over[k], FLAT)));
+  const isLevel = axes.map((k) => and(and(and(isFlat[k], not(isSteady)), ne(side[k], 0)), gt(over[k], FLAT)));
   const ahead = axes.map((k) => select(isLevel[k], neg(main), seen[k]));
   const balance = sum(ahead);
 
@@ -123,7 +123,9 @@ function depthsAtEdge(s: Segment, local: Vec3, size: Vec3, { isFace, side }: Fea
  * edge, each as a sphere against the box (mjc_CapsuleBox).
  */
 export const capsuleBox: Collider = (a, b, margin) => {
-  const axis = column(a.mat, 2);
+  const [still, rests] = [a.steady?.(), b.steady?.()];
+  const isSteady = still && rests ? and(still.is, rests.is) : false;
+  const axis = still ? select3(isSteady, still.axis, column(a.mat, 2)) : column(a.mat, 2);
   const [radius, half] = a.size;
   const segment: Segment = {
     center: mulMatTVec(b.mat, sub3(a.pos, b.pos)),
@@ -133,7 +135,7 @@ export const capsuleBox: Collider = (a, b, margin) => {
   // MuJoCo's initial squared distance, a length in truth
   const none = add(margin, mul(2, sum([radius, half, ...b.size])));
   const nearest = nearestFeature(segment, b.size, none);
-  const second = secondPoint(segment, b.size, nearest);
+  const second = secondPoint(segment, b.size, nearest, isSteady);
 
   const localAt = (along: Scalar) => addScaled3(segment.center, along, segment.axis);
   const sphere = (along: Scalar, exists: Bool, depths?: Vec3) => ({

@@ -7,6 +7,8 @@ export interface Shape {
   pos: Vec3;
   mat: Mat3;
   size: Vec3;
+  /** Whether no joint turns it, and its z axis if so with the rounding of MuJoCo's float64; unknown is no. */
+  steady?(): { is: Bool; axis: Vec3 };
 }
 
 /** One slot of a collider. It is a contact where `exists` and `dist < margin`; slots are in MuJoCo's order. */
