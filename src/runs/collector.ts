@@ -262,8 +262,11 @@ export class Collector implements AsyncDisposable {
   }
 
   #answered(worker: Worker, name: string, answer: CollectAnswer): void {
-    if ("error" in answer) this.#fail(`${name} failed: ${answer.error.message}`, answer.error);
-    else this.#waiting.get(worker)?.resolve(answer);
+    if ("error" in answer) {
+      const unknown = answer.error.message.startsWith("[unknown-env]");
+      const remedy = " Pass modules: the URLs of files that define it, which threads import.";
+      this.#fail(`${name} failed: ${answer.error.message}${unknown ? remedy : ""}`, answer.error);
+    } else this.#waiting.get(worker)?.resolve(answer);
     this.#waiting.delete(worker);
   }
 

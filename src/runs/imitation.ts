@@ -98,8 +98,13 @@ export function readDemonstrations(
       throw refuse(`has no JSON on line ${i + 1}`, { line: i + 1 });
     }
     const { observations: seen, actions: done } = Object(episode) as NonNullable<typeof episode>;
-    if (!Array.isArray(seen) || !Array.isArray(done) || seen.length < done.length)
+    if (!Array.isArray(seen) || !Array.isArray(done))
       throw refuse(`has no observations and actions of an episode on line ${i + 1}`, { line: i + 1 });
+    if (seen.length < done.length)
+      throw refuse(
+        `has on line ${i + 1} ${done.length} actions and ${seen.length} observations; each action has one before it`,
+        { line: i + 1 },
+      );
     done.forEach((action: unknown, t) => {
       take(observations, seen[t], env.singleObservationSpace.size, "an observation", i + 1);
       take(actions, action, env.singleActionSpace.size, "an action", i + 1);

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
+import { register, taskOf } from "../../src/env/registry.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
 import { layOutNetwork } from "../../src/rl/networks/networks.ts";
@@ -148,6 +149,12 @@ describe("what fails is told, and holds nothing", () => {
     const broken = "data:text/javascript,throw new Error('broken')";
     expect(await codeOf({ threads: 1, modules: [broken] })).toBe("collector-failed");
     expect(await codeOf({ threads: 1, observations: 5 })).toBe("collector-failed");
+    // what this thread knows of a program, others import
+    const mine = { ...taskOf(ID), id: "known-here-alone" };
+    register(mine);
+    await expect(Collector.create(mine.id, { ...BASE, threads: 1 })).rejects.toThrow(
+      /no environment is called "known-here-alone".* Pass modules: the URLs of files that define it/,
+    );
     const ends =
       "import { parentPort } from 'node:worker_threads';" +
       "parentPort.on('message', ({ stamp }) => stamp === 2 && process.exit(3));";

@@ -200,6 +200,19 @@ test("motions that do not fit are refused", async () => {
   await expect(load([ROWS[0], ROWS[1].map((x, i) => (i === 9 ? NaN : x))])).rejects.toThrow(
     /qpos\[9\] of frame 1 is NaN; it is a finite number/,
   );
+  const npz = (shape: readonly number[], more: Record<string, number> = {}) =>
+    packZip({
+      "qpos.npy": writeNpy({ shape: [...shape], values: Float64Array.from(ROWS.flat()) }),
+      ...Object.fromEntries(
+        Object.entries(more).map(([name, x]) => [`${name}.npy`, writeNpy({ shape: [], values: Float64Array.of(x) })]),
+      ),
+    });
+  await expect(loadMotion(await npz([13 * 12]), { model: MODEL })).rejects.toThrow(
+    /qpos of the npz is of \[156\]; it is of \[frames, nq\]/,
+  );
+  await expect(loadMotion(await npz([13, 12], { fps: 30, dt: 0.05 }), { model: MODEL })).rejects.toThrow(
+    /the npz says fps 30 and dt 0.05, which is fps 20; keep one/,
+  );
   await expect(load("nowhere.csv")).rejects.toMatchObject({ code: "missing-file" });
   await expect(load(ROWS, { fps: undefined })).rejects.toThrow(/fps is undefined; .*passed here or in the npz/);
   await expect(load(ROWS, { fps: 0 })).rejects.toThrow(/fps is 0/);

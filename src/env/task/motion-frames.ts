@@ -47,6 +47,8 @@ export interface Frames {
 const MOST_FRAMES = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
+/** How far fps times dt of one file may be from 1: either may be rounded. */
+const RATES_AGREE = 1e-3;
 
 const bad = (text: string): CorralError => new CorralError("bad-motion", `the motion: ${text}.`);
 
@@ -80,11 +82,15 @@ async function rowsOf(source: MotionSource): Promise<Given> {
   const files = await unpackZip(source, "the motion");
   const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
   const qpos = one("qpos");
-  if (qpos?.shape.length !== 2)
+  if (qpos && qpos.shape.length !== 2)
+    throw bad(`qpos of the npz is of [${qpos.shape.join(", ")}]; it is of [frames, nq]`);
+  if (!qpos)
     throw bad(`the npz holds ${Object.keys(files).map(show).join(", ")}; it has an array qpos of [frames, nq]`);
   const [frames, width] = qpos.shape;
   const rows = Array.from({ length: frames }, (_, i) => Array.from(qpos.values.subarray(width * i, width * (i + 1))));
   const [fps, dt] = [one("fps")?.values[0], one("dt")?.values[0]];
+  if (fps !== undefined && dt !== undefined && Math.abs(fps * dt - 1) > RATES_AGREE)
+    throw bad(`the npz says fps ${fps} and dt ${dt}, which is fps ${Number((1 / dt).toPrecision(6))}; keep one`);
   return { rows, fps: fps ?? (dt === undefined ? undefined : 1 / dt) };
 }
 

@@ -1,7 +1,9 @@
 // what a policy learns from others: what a teacher would do in the rollout (DAgger, Ross et al. 2011), or what was recorded
 // (behaviour cloning, Pomerleau 1989)
 import { CorralError } from "../../core/errors.ts";
+import { optionsOf } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
+import { show } from "../../core/show.ts";
 import type { Space } from "../../env/space/spaces.ts";
 import { AppliedPolicy } from "../networks/apply-policy.ts";
 import type { Policy } from "../networks/policy.ts";
@@ -87,6 +89,10 @@ export class Labels {
     this.#teacher = teacher;
     this.#seen = { from: 0, size: env.observations };
     if (typeof teacher === "function") return;
+    if (!Array.isArray((teacher as Partial<Policy> | null | undefined)?.layers)) {
+      const text = `the teacher is ${show(teacher)}; pass a policy, as await readPolicy(bytes) gives it, or a function from observations to actions.`;
+      throw new CorralError("bad-peer", text);
+    }
     this.#seen = seenBy(teacher, learner.shape);
     const { head } = teacher;
     const [does, takes] =
@@ -154,9 +160,13 @@ export function drawDemonstrations(
   { samples, env }: Learner["shape"],
   space: Space,
   squash: boolean,
-  { observations, actions }: Demonstrations,
+  demonstrations: Demonstrations,
   { seed, iteration }: { readonly seed: number | bigint; readonly iteration: number },
 ): CollectedRollout {
+  const { observations, actions } = optionsOf(demonstrations, "demonstrations");
+  for (const [name, list] of Object.entries({ observations, actions }))
+    if (!Number.isInteger((list as Partial<ArrayLike<number>> | undefined)?.length))
+      throw wrong(`${name} of demonstrations is ${show(list)}; pass a list of numbers.`, { name });
   const [nobs, nact] = [env.observations, space.size];
   const count = observations.length / nobs;
   if (!Number.isInteger(count) || count < 1 || actions.length !== count * nact) {

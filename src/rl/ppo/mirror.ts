@@ -1,5 +1,5 @@
 // mirror symmetry: which column of observations and actions is which in the mirror, and the names that it comes from
-import { badOption, checked, NAMES, optionsOf } from "../../core/options.ts";
+import { badOption, checked, NAMES, optionsOf, unknownOption } from "../../core/options.ts";
 import { CorralError } from "../../core/errors.ts";
 import { fits } from "../../core/names.ts";
 import { Mismatch, type Kind } from "../../core/schema.ts";
@@ -57,14 +57,34 @@ export interface Mirrored {
   readonly negate?: readonly string[];
 }
 
+const isPair = (x: unknown): boolean =>
+  Array.isArray(x) && x.length === 2 && x.every((side) => typeof side === "string" && side !== "");
+
+/** What is misspelt would leave columns as they are. */
+function checkFits(names: readonly string[], swap: Mirrored["swap"] & object, negate: readonly string[]): void {
+  const isList: boolean = Array.isArray(swap);
+  if (!isList || !swap.every(isPair))
+    throw badOption("swap", swap, 'pass pairs of parts of names, such as [["left", "right"]]');
+  const stray =
+    swap.find((pair) => !names.some((name) => pair.some((side) => name.includes(side))))?.join('" and "') ??
+    negate.find((pattern) => !names.some((name) => fits(name, pattern)));
+  if (stray === undefined) return;
+  const text = `"${stray}" of the mirror: no name fits, of ${names.join(", ")}. Leave it out, or mend its spelling.`;
+  throw new CorralError("bad-mirror", text, { stray });
+}
+
 /**
  * Columns in the mirror of what has names, joints or actuators: `mirrorColumns(["FL_hip", "FL_knee", "FR_hip", "FR_knee"],
  * { swap: [["FL", "FR"]], negate: ["*_hip"] })` is [-3, 4, -1, 2].
- * @throws CorralError bad-mirror for a name whose mirror image is none of them
+ * @throws CorralError bad-mirror for a name whose mirror image is none of them, and for what fits no name
  */
 export function mirrorColumns(names: readonly string[], mirrored: Mirrored): number[] {
   checked("names", NAMES, names);
   const { swap = [], negate = [] } = optionsOf(mirrored, "the mirror");
+  const misspelt = Object.keys(mirrored).find((name) => name !== "swap" && name !== "negate");
+  if (misspelt !== undefined) throw unknownOption("the mirror", misspelt, ["swap", "negate"]);
+  checked("negate", NAMES, negate);
+  checkFits(names, swap, negate);
   const other = (name: string): string => {
     for (const [left, right] of swap) {
       if (name.includes(left)) return name.replace(left, right);
@@ -82,8 +102,12 @@ export function mirrorColumns(names: readonly string[], mirrored: Mirrored): num
   });
 }
 
-/** Lists of columns side by side, as one. */
+/**
+ * Lists of columns side by side, as one.
+ * @throws CorralError bad-option for a list that is no mirror image of itself
+ */
 export function joinColumns(...lists: readonly (readonly number[])[]): number[] {
+  lists.forEach((list, i) => checked(`list ${i} of columns`, MIRROR_COLUMNS, list));
   let before = 0;
   return lists.flatMap((list) => {
     const first = before;

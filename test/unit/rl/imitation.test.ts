@@ -134,6 +134,10 @@ test("what cannot be imitated is refused by name", async () => {
   await expect(ppo.clone({ observations: [1, 2, 3], actions: [1] })).rejects.toMatchObject({
     code: "bad-demonstration",
   });
+  await expect(ppo.clone({ observation: [] } as never)).rejects.toThrow("observations of demonstrations is undefined");
+  await expect(ppo.imitate("policy.safetensors" as never)).rejects.toThrow(
+    'the teacher is "policy.safetensors"; pass a policy, as await readPolicy(bytes) gives it, or a function',
+  );
   const own = await ppo.policy();
   const wide = { ...own, observations: 7 };
   await expect(ppo.imitate(wide)).rejects.toThrow(
@@ -178,6 +182,7 @@ test("recorded episodes are read, and refused with file and line", () => {
   expect(read(good, "")).toEqual({ observations: [1, 2, 3, 4], actions: [0.5, 0.25] });
   expect(() => read(good, "{")).toThrow("has no JSON on line 2");
   expect(() => read('{"actions":[1]}')).toThrow("has no observations and actions of an episode on line 1");
+  expect(() => read('{"observations":[[1,2]],"actions":[1,2]}')).toThrow("has on line 1 2 actions and 1 observations");
   expect(() => read('{"observations":[[1,2,3]],"actions":[1]}')).toThrow(
     "an observation of 3; Reach has 2 finite numbers",
   );

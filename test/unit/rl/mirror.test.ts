@@ -20,6 +20,13 @@ test("columns of names, and of lists side by side", () => {
   expect(() => mirrorColumns(["left_arm"], { swap: [["left", "right"]] })).toThrow(
     '[bad-mirror] the mirror image of "left_arm" is "right_arm", which is none of left_arm.',
   );
+  expect(() => mirrorColumns(names, { swap: [["left", "right"]] })).toThrow(
+    '[bad-mirror] "left" and "right" of the mirror: no name fits, of FL_hip, FL_knee, FR_hip, FR_knee, waist.',
+  );
+  expect(() => mirrorColumns(names, { swop: [] } as never)).toThrow('the mirror has no option "swop"; nearest: swap');
+  expect(() => mirrorColumns(names, { negate: ["*_hop"] })).toThrow('"*_hop" of the mirror: no name fits, of FL_hip');
+  expect(() => mirrorColumns(names, { swap: ["FL"] } as never)).toThrow("pass pairs of parts of names");
+  expect(() => joinColumns([1, 5], [1])).toThrow(/list 0 of columns is \[1,5\]/);
 });
 
 test.each(["wasm", "gpu"])(
