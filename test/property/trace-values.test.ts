@@ -15,26 +15,29 @@ import {
 } from "../support/trace-values.ts";
 
 const full = process.env.CORRAL_FULL !== undefined;
-const made = (p: ValueProgram): TestProgram =>
-  program(VALUE_INPUTS, VALUE_OUTPUTS, (x) => traceValues(p, x), { outputKind: "u32" });
+const made = (p: ValueProgram, wide: boolean): TestProgram =>
+  program(VALUE_INPUTS, VALUE_OUTPUTS, (x) => traceValues(p, x), { outputKind: "u32", wide });
 const interpreted = (p: TestProgram, precision: "f32" | "f64", rows: number[][]): number[][] =>
   runJs(p, precision, rows, {}, (traced, precise, bindings, count) => {
     for (let world = 0; world < count; world++) interpret(traced, bindings, { precision: precise, world });
   });
 
-test("JavaScript, WebAssembly and the interpreter compute what the table says", () => {
-  fc.assert(
-    fc.property(valuePrograms, fc.array(valueInputs, { minLength: 1, maxLength: 9 }), (p, rows) => {
-      const kernel = made(p);
-      const wanted = rows.map((row) => byTable(kernel.trace, row).map(({ value }) => value));
-      expect(runJs(kernel, "f32", rows)).toEqual(wanted);
-      expect(runWasm(kernel, rows)).toEqual(wanted);
-      expect(interpreted(kernel, "f32", rows)).toEqual(wanted);
-      expect(interpreted(kernel, "f64", rows)).toEqual(runJs(kernel, "f64", rows));
-    }),
-    { numRuns: full ? 20_000 : 1000 },
-  );
-});
+test.each([false, true])(
+  "JavaScript, WebAssembly and the interpreter compute what the table says (wide: %s)",
+  (wide) => {
+    fc.assert(
+      fc.property(valuePrograms, fc.array(valueInputs, { minLength: 1, maxLength: 9 }), (p, rows) => {
+        const kernel = made(p, wide);
+        const wanted = rows.map((row) => byTable(kernel.trace, row).map(({ value }) => value));
+        expect(runJs(kernel, "f32", rows)).toEqual(wanted);
+        expect(runWasm(kernel, rows)).toEqual(wanted);
+        expect(interpreted(kernel, "f32", rows)).toEqual(wanted);
+        expect(interpreted(kernel, "f64", rows)).toEqual(runJs(kernel, "f64", rows));
+      }),
+      { numRuns: full ? 20_000 : 1000 },
+    );
+  },
+);
 
 describe.each(["JavaScript", "WebAssembly", "the interpreter"])("in %s", (backEnd) => {
   const run = (fn: (x: t.Scalar[]) => t.Scalar[], rows: number[][]): number[][] => {

@@ -79,6 +79,7 @@ const STEPS: readonly (readonly [Kind, Make])[] = [
   ...[t.neg, t.abs, t.sqrt, t.floor, t.round, t.sign].map((fn) => ["f", (pick) => fn(pick("f"))] as [Kind, Make]),
   ...[t.neg, t.abs].map((fn) => ["i", (pick) => fn(pick("i"))] as [Kind, Make]),
   ...[t.min, t.max].map((fn) => ["u", u2(fn)] as [Kind, Make]),
+  ["u", (pick) => t.abs(pick("u"))],
   ...[t.band, t.bor, t.bxor, t.shl, t.shr, t.uadd, t.umul].map((fn) => ["u", u2(fn)] as [Kind, Make]),
   ...[t.lt, t.le, t.gt, t.ge, t.eq, t.ne].flatMap((fn) =>
     [f2(fn), i2(fn), u2(fn)].map((make) => ["b", make] as [Kind, Make]),
@@ -147,16 +148,17 @@ interface Stored {
 type Known = Stored & { readonly sum: boolean };
 
 /**
- * What a straight-line program of world 0 stores by the table of operations, in float32; `free` where WGSL lets a driver
+ * What a straight-line program of world 0 stores by the table of operations, in float32 or as a wide trace; `free` where WGSL lets a driver
  * give something else: a NaN, an infinity or a denormal was on the way, the sign of a zero decides, sums and products
  * follow one another (fused, reassociated), a float was divided or rooted, or does not fit the integer that it becomes,
  * or an integer the float.
  */
 export function byTable(trace: Trace, inputs: readonly number[]): Stored[] {
+  const round = trace.wide ? (x: number) => x : Math.fround;
   const known = new Map<TraceNode, Known>();
   const of = (a: Operand, type: Type): Known => {
     if (a instanceof TraceNode) return known.get(a)!;
-    const value = type === "f32" ? Math.fround(Number(a)) : type === "u32" ? Number(a) >>> 0 : Number(a);
+    const value = type === "f32" ? round(Number(a)) : type === "u32" ? Number(a) >>> 0 : Number(a);
     return { value, free: isFree(value), sum: false };
   };
   const stored: Stored[] = [];
@@ -172,7 +174,7 @@ export function byTable(trace: Trace, inputs: readonly number[]): Stored[] {
     const given = args.map((a, i) => of(a, operandType(s.node, i)));
     const from = operandType(s.node, 0);
     const [x, y, z] = given.map((g) => g.value);
-    const value = meaningOf(op, type, from, Math.fround)(x, y, z);
+    const value = meaningOf(op, type, from, round)(x, y, z);
     const chosen = op === "select" ? [given[0], x ? given[1] : given[2]] : given;
     const isFloat = type === "f32" && from === "f32";
     const sums = chosen.some((g) => g.sum);
