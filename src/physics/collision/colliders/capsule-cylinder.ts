@@ -151,43 +151,51 @@ function overRim(center: Vec3, axis: Vec3, half: Scalar, radius: Scalar, height:
   const steep = cross(axis, level);
   const [c1, c2] = [dot3(center, level), dot3(center, steep)];
   const cosine = (x: Scalar) => sqrt(max(sub(1, square(x)), 0));
-  const depth = (x: Scalar) => {
-    const round = mul(radius, cosine(mul(s, x)));
-    const lever = add(mul(abs(c1), cosine(x)), mul(abs(c2), x));
-    return sub(add(round, mul(mul(height, s), x)), lever);
+  // the cosine of s x, of which 1 - (s x)² would leave nothing where the segment is level and x is nearly one
+  const bent = (y: Scalar) => sqrt(add(square(axis[2]), square(mul(s, y))));
+  const depth = (x: Scalar, y: Scalar) => {
+    const lever = add(mul(abs(c1), y), mul(abs(c2), x));
+    return sub(add(mul(radius, bent(y)), mul(mul(height, s), x)), lever);
   };
 
   // the best of some, then halves of what is around it
-  const [best, least] = [variable("slant", 0), variable("slant_depth", depth(0))];
+  const [best, least] = [variable("slant", 0), variable("slant_depth", depth(0, 1))];
   loop(SLANTS, (i) => {
     const x = mul(toF32(add(i, 1)), 1 / SLANTS);
-    const here = depth(x);
+    const here = depth(x, cosine(x));
     const less = lt(here, least.get());
     best.set(select(less, x, best.get()));
     least.set(select(less, here, least.get()));
   });
-  const [low, high] = [
-    variable("low", max(sub(best.get(), 1 / SLANTS), 0)),
-    variable("high", min(add(best.get(), 1 / SLANTS), 1)),
-  ];
-  // its slope says more of where it ends than the depth does
-  const slope = (x: Scalar) => {
-    const over = (y: Scalar) => div(y, max(cosine(y), MINVAL));
-    const lever = sub(mul(abs(c1), over(x)), abs(c2));
-    return add(sub(mul(height, s), mul(mul(radius, s), over(mul(s, x)))), lever);
+  // of a sine and its cosine the smaller is looked for: the larger has few digits of the angle
+  const isSteep = gt(best.get(), Math.SQRT1_2);
+  const both = (u: Scalar): [Scalar, Scalar] => {
+    const v = cosine(u);
+    return [select(isSteep, v, u), select(isSteep, u, v)];
   };
-  halve(low, high, (x) => gt(slope(x), 0));
+  const [from, to] = [max(sub(best.get(), 1 / SLANTS), 0), min(add(best.get(), 1 / SLANTS), 1)];
+  const low = variable("low", select(isSteep, cosine(to), from));
+  const high = variable("high", select(isSteep, cosine(from), to));
+  // its slope says more of where it ends than the depth does
+  const slope = (x: Scalar, y: Scalar) => {
+    const round = mul(mul(radius, square(s)), div(x, max(bent(y), MINVAL)));
+    const lever = sub(mul(abs(c1), div(x, max(y, MINVAL))), abs(c2));
+    return add(sub(mul(height, s), round), lever);
+  };
+  halve(low, high, (u) => {
+    const rise = slope(...both(u));
+    return gt(select(isSteep, neg(rise), rise), 0);
+  });
 
-  const x = mul(0.5, add(low.get(), high.get()));
+  const [x, y] = both(mul(0.5, add(low.get(), high.get())));
   const signed = (value: Scalar, by: Scalar) => select(lt(by, 0), neg(value), value);
-  // the cosine of nearly one has few digits in float32
-  const { unit: out } = normalize3(add3(scale3(level, signed(cosine(x), c1)), scale3(steep, signed(x, c2))));
+  const { unit: out } = normalize3(add3(scale3(level, signed(y, c1)), scale3(steep, signed(x, c2))));
   // where the rim is met
   const across = sqrt(max(add(square(out[0]), square(out[1])), MINVAL));
   const rim: Vec3 = [div(mul(radius, out[0]), across), div(mul(radius, out[1]), across), signed(height, out[2])];
   const along = clamp(dot3(sub3(rim, center), axis), neg(half), half);
   // a level direction is the sideways one, which knows its point better
-  const distance = select(gt(x, INSIDE), neg(depth(x)), neg(add(radius, height)));
+  const distance = select(gt(x, INSIDE), neg(depth(x, y)), neg(add(radius, height)));
   return { distance, out, point: addScaled3(center, along, axis) };
 }
 
