@@ -86,6 +86,16 @@ describe("heights about a body", () => {
   });
 });
 
+test.each([
+  [undefined, /bad-option.*options of terrainHeights is undefined/],
+  [{ size: [1, 1], counts: [2, 2], axes: "yaw" }, /axes of terrainHeights is "yaw"; it is "heading" or "world"/],
+  [{ size: [1, 1], counts: [2, 2], offset: [0, 0, 1] }, /terrainHeights has no option "offset"/],
+  [{ size: [1, 1], counts: [1000, 1000] }, /counts of rayGrid is \[1000,1000\]; .*16384 rays at most/],
+])("heights of %j are refused", async (options, says) => {
+  const task = onTerrain({ observe: { h: terrainHeights("torso", options as never) } });
+  await expect(makeVec(task, { numEnvs: 1, device: "cpu" })).rejects.toThrow(says);
+});
+
 test("heights at points are those about a body at these points", async () => {
   const offsets = [-0.4, 0, 0.4];
   const grid = offsets.flatMap((y) => offsets.map((x) => [x, y] as const));

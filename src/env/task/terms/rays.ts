@@ -189,15 +189,18 @@ export interface RayGridOptions {
   readonly direction?: readonly [number, number, number];
 }
 
+/** Of one pattern: as many as an image of rangefinders has. Each is numbers of the observation, and text of the kernel. */
+const MOST_RAYS = 16_384;
+
 const isCounts = (x: unknown): boolean =>
-  Array.isArray(x) && x.length === 2 && x.every((n) => Number.isInteger(n) && n > 0);
+  Array.isArray(x) && x.length === 2 && x.every((n) => Number.isInteger(n) && n > 0) && x[0] * x[1] <= MOST_RAYS;
 
 /** Parallel rays from a rectangle, row by row along x: a height scan. */
 export function rayGrid(options: RayGridOptions): PatternRay[] {
   const { size, counts, offset = [0, 0, 0], direction = [0, 0, -1] } = options;
   needsOptions("rayGrid", options, ["size", "counts", "offset", "direction"]);
   needs(Array.isArray(size) && size.length === 2 && size.every(isNumber), "size of rayGrid", size, "two numbers (m)");
-  needs(isCounts(counts), "counts of rayGrid", counts, "two whole numbers above 0");
+  needs(isCounts(counts), "counts of rayGrid", counts, `two whole numbers above 0, ${MOST_RAYS} rays at most`);
   needs(isVector(offset), "offset of rayGrid", offset, "three numbers (m)");
   needs(isVector(direction) && length(direction) > 0, "direction of rayGrid", direction, "a vector that is not zero");
   const along = (k: 0 | 1) => steps(-size[k] / 2, size[k] / 2, counts[k]);
@@ -224,6 +227,8 @@ export function rayFan(options: RayFanOptions): PatternRay[] {
   needs(isFan(azimuth), "azimuth of rayFan", azimuth, form);
   needs(isFan(elevation), "elevation of rayFan", elevation, form);
   needs(isVector(offset), "offset of rayFan", offset, "three numbers (m)");
+  const rays = azimuth[2] * elevation[2];
+  needs(rays <= MOST_RAYS, "count of rayFan", rays, `at most ${MOST_RAYS} rays`);
   const [first, last, count] = azimuth;
   const isTurn = Math.abs(Math.abs(last - first) - 2 * Math.PI) < 1e-6;
   const around = isTurn ? steps(first, last, count + 1).slice(0, count) : steps(first, last, count);

@@ -10,7 +10,7 @@ import type { Scene, TaskTerrain } from "../task.ts";
 import { rowOf } from "../terrain.ts";
 import { headingOf, WORLD_AXES } from "./axes.ts";
 import { rayGrid, type RayGridOptions } from "./rays.ts";
-import { body, type Body } from "./source.ts";
+import { body, needs, needsOptions, type Body } from "./source.ts";
 
 function terrainOf(s: Scene, what: string): TaskTerrain {
   if (s.terrain) return s.terrain;
@@ -56,9 +56,12 @@ function heightOf(s: Scene, what: string): (x: Scalar, y: Scalar, base: Scalar) 
  * from above meet, at a small part of their cost. Beyond the field it is as high as at its edge.
  */
 export const terrainHeights =
-  (from: Body, { axes = "heading", ...grid }: TerrainHeightsOptions) =>
+  (from: Body, options: TerrainHeightsOptions) =>
   (s: Scene): readonly Scalar[] => {
     terrainOf(s, "terrainHeights");
+    needsOptions("terrainHeights", options, ["size", "counts", "axes"]);
+    const { axes = "heading", ...grid } = options;
+    needs(axes === "heading" || axes === "world", "axes of terrainHeights", axes, '"heading" or "world"');
     const pattern = rayGrid(grid);
     const id = body(s, from);
     const height = heightOf(s, "terrainHeights");
