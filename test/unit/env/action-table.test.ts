@@ -52,6 +52,8 @@ test("tables that cannot be are refused", async () => {
   await expect(makeVec(rover(actionTable([[1, 2, 3]])), { numEnvs: 1, device: "cpu" })).rejects.toThrow(
     "[bad-action-table] task Rover, actionSpace: rows of the action table have 3 numbers; the model has 2 controls. Give one for each.",
   );
+  expect(() => actionTable(undefined as never)).toThrow("[bad-action-table] an action table is undefined. Give a list");
+  expect(() => combinations([[1], 2] as never)).toThrow("the levels to combine are [[1],2]. Give a list of numbers");
   await using env = await makeVec(task, { numEnvs: 1, device: "cpu" });
   await env.reset();
   await expect(env.step(Int32Array.of(15))).rejects.toThrow("[bad-action]");

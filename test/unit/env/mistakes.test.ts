@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import * as corral from "../../../src/env/index.ts";
 import { rover } from "../../support/rover.ts";
 
-const { command, makeVec, outside, push, ramp, startAround, timeOut, tracking, velocityLimit } = corral;
+const { command, inContact, jointLimitCost, makeVec, outside, push, ramp } = corral;
+const { startAround, timeOut, touchdown, tracking, velocityCost, velocityLimit } = corral;
 type Any = any; // eslint-disable-line
 const term = (value: unknown) => ({ reward: { r: value } });
 const event = (value: unknown) => ({ events: { e: value } });
@@ -182,6 +183,26 @@ test.each<[string, object, string]>([
     "limit",
     { terminated: { t: velocityLimit(NaN) } },
     "[bad-term] task Rover, terminated.t: limit of velocityLimit is NaN; it is a number of at least 0 (m/s, rad/s), or an expression.",
+  ],
+  [
+    "contact",
+    { terminated: { t: inContact("torso", { thresold: 1 } as Any) } },
+    '[bad-term] task Rover, terminated.t: inContact has no option "thresold"; nearest: threshold.',
+  ],
+  [
+    "touchdown",
+    term((touchdown as Any)("torso")),
+    "[bad-term] task Rover, reward.r: target of touchdown is undefined; it is a number (s).",
+  ],
+  [
+    "cost of limits",
+    term(jointLimitCost({ margin: 0.1 } as Any)),
+    '[bad-term] task Rover, reward.r: jointLimitCost has no option "margin"; there are: joints, free.',
+  ],
+  [
+    "joints",
+    term(velocityCost("wheel" as Any)),
+    '[bad-term] task Rover, reward.r: joints is "wheel"; it is a list of names, such as ["hip"].',
   ],
   ["ramp", term(ramp(0, 1, 0)), "[bad-term] task Rover, reward.r: episodes of ramp is 0; it is a number above 0."],
   [

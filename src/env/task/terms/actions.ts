@@ -1,5 +1,6 @@
 // discrete actions that stand for rows of controls
 import { CorralError } from "../../../core/errors.ts";
+import { show } from "../../../core/show.ts";
 import { table } from "../../../trace/control.ts";
 import { add, clamp, isNode, mul, type Scalar } from "../../../trace/scalar.ts";
 import type { Model } from "../../../model/model.ts";
@@ -39,7 +40,15 @@ export function actionTable(rows: Rows | (() => Rows)) {
 
 type Rows = readonly ArrayLike<number>[];
 
+const hasLength = (x: unknown): boolean => typeof (x as { length?: unknown } | null | undefined)?.length === "number";
+const isListOf = (x: unknown, fits: (row: unknown) => boolean): boolean => Array.isArray(x) && x.every(fits);
+
 function checked(all: Rows) {
+  if (!isListOf(all, hasLength))
+    throw new CorralError(
+      "bad-action-table",
+      `an action table is ${show(all)}. Give a list with one row of controls for each action.`,
+    );
   const width = all[0]?.length ?? 0;
   const bad = all.findIndex((row) => row.length !== width || !Array.prototype.every.call(row, Number.isFinite));
   if (width === 0 || bad >= 0) {
@@ -52,6 +61,11 @@ function checked(all: Rows) {
 
 /** All combinations of levels, the last changing fastest: 30 levels of three joints are 27,000 actions. */
 export function combinations(levels: readonly (readonly number[])[]): number[][] {
+  if (!isListOf(levels, Array.isArray))
+    throw new CorralError(
+      "bad-action-table",
+      `the levels to combine are ${show(levels)}. Give a list of numbers for each control.`,
+    );
   return levels.reduce<number[][]>((rows, list) => rows.flatMap((row) => list.map((x) => [...row, x])), [[]]);
 }
 

@@ -2,11 +2,19 @@
 import { add, and, gt, select, sub, type Bool, type Scalar } from "../../../trace/scalar.ts";
 import { norm3, type Vec3 } from "../../../trace/vector.ts";
 import type { Scene } from "../task.ts";
-import { body, type Body } from "./source.ts";
+import { body, isNumber, needs, needsOptions, type Body } from "./source.ts";
 
 export interface ContactOptions {
   /** Force above which a body is in contact (N). Default 1. */
   readonly threshold?: number;
+}
+
+/** The threshold of options. @throws CorralError bad-term */
+function thresholdOf(what: string, options: ContactOptions): number {
+  needsOptions(what, options, ["threshold"]);
+  const { threshold = 1 } = options;
+  needs(isNumber(threshold) && threshold >= 0, `threshold of ${what}`, threshold, "a number of at least 0 (N)");
+  return threshold;
 }
 
 /** Magnitude of the external force on a body, contacts included (N), as of the last physics step. */
@@ -17,9 +25,9 @@ export const contactForce =
 
 /** Whether a body is touched. */
 export const inContact =
-  (name: Body, { threshold = 1 }: ContactOptions = {}) =>
+  (name: Body, options: ContactOptions = {}) =>
   (s: Scene): Bool =>
-    gt(contactForce(name)(s), threshold);
+    gt(contactForce(name)(s), thresholdOf("inContact", options));
 
 type Update = (s: Scene, before: readonly Scalar[] | undefined) => readonly Scalar[];
 
@@ -34,14 +42,16 @@ function flight(name: Body, threshold: number): [string, Update] {
 
 /** Seconds that a body has been in the air, this step included; 0 while it is touched. */
 export const airTime =
-  (name: Body, { threshold = 1 }: ContactOptions = {}) =>
+  (name: Body, options: ContactOptions = {}) =>
   (s: Scene): Scalar =>
-    s.updated(...flight(name, threshold))[0];
+    s.updated(...flight(name, thresholdOf("airTime", options)))[0];
 
 /** Where a body touches down in this step, the seconds it was in the air less `target`; else 0. */
 export const touchdown =
-  (name: Body, target: number, { threshold = 1 }: ContactOptions = {}) =>
+  (name: Body, target: number, options: ContactOptions = {}) =>
   (s: Scene): Scalar => {
+    needs(isNumber(target), "target of touchdown", target, "a number (s)");
+    const threshold = thresholdOf("touchdown", options);
     const [flown] = s.memory(...flight(name, threshold));
     return select(and(gt(flown, 0), inContact(name, { threshold })(s)), sub(flown, target), 0, "f32");
   };

@@ -20,7 +20,7 @@ import { mjtJoint } from "../../../model/enums.ts";
 import { idOf } from "../../../model/model.ts";
 import type { Scene } from "../task.ts";
 import { inClosed } from "./basics.ts";
-import { dofsOf, isNumber, needs, numbers, type Source } from "./source.ts";
+import { dofsOf, isNumber, jointList, needs, needsOptions, numbers, type Source } from "./source.ts";
 
 const any = (conditions: readonly Bool[]): Bool => conditions.reduce<Bool>(or, false);
 
@@ -34,7 +34,8 @@ export const outside =
 
 /** Slides and hinges with limits: position and range. */
 function limitedJoints({ model, m, d }: Scene, joints: readonly string[] | undefined) {
-  const ids = joints?.map((name) => idOf(model, "joint", name)) ?? Array.from({ length: model.njnt }, (_, j) => j);
+  const ids =
+    jointList(joints)?.map((name) => idOf(model, "joint", name)) ?? Array.from({ length: model.njnt }, (_, j) => j);
   const hasRange = (j: number) =>
     model.jnt_limited[j] > 0 && (model.jnt_type[j] === mjtJoint.SLIDE || model.jnt_type[j] === mjtJoint.HINGE);
   return ids.filter(hasRange).map((j) => ({
@@ -53,9 +54,15 @@ export interface JointLimitOptions {
 
 /** Whether a slide or hinge is beyond its range. MuJoCo's own limits are soft: they give way a little. */
 export const jointLimits =
-  ({ joints, margin = 0 }: JointLimitOptions = {}) =>
-  (s: Scene): Bool =>
-    any(limitedJoints(s, joints).map(({ q, low, high }) => or(lt(q, sub(low, margin)), gt(q, add(high, margin)))));
+  (options: JointLimitOptions = {}) =>
+  (s: Scene): Bool => {
+    needsOptions("jointLimits", options, ["joints", "margin"]);
+    const { joints, margin = 0 } = options;
+    needs(isNumber(margin), "margin of jointLimits", margin, "a number (m, rad)");
+    return any(
+      limitedJoints(s, joints).map(({ q, low, high }) => or(lt(q, sub(low, margin)), gt(q, add(high, margin)))),
+    );
+  };
 
 export interface SoftLimitOptions {
   readonly joints?: readonly string[];
@@ -65,14 +72,18 @@ export interface SoftLimitOptions {
 
 /** How far joints are beyond the middle part of their ranges, summed (m, rad). */
 export const jointLimitCost =
-  ({ joints, free = 0.9 }: SoftLimitOptions = {}) =>
-  (s: Scene): Scalar =>
-    sum(
+  (options: SoftLimitOptions = {}) =>
+  (s: Scene): Scalar => {
+    needsOptions("jointLimitCost", options, ["joints", "free"]);
+    const { joints, free = 0.9 } = options;
+    needs(isNumber(free) && free >= 0, "free of jointLimitCost", free, "a number of at least 0");
+    return sum(
       limitedJoints(s, joints).map(({ q, low, high }) => {
         const [middle, reach] = [mul(add(low, high), 0.5), mul(sub(high, low), free / 2)];
         return max(sub(abs(sub(q, middle)), reach), 0);
       }),
     );
+  };
 
 /**
  * Whether a joint moves faster than `limit` (m/s, rad/s): all joints, or those named or given by id. The limit may be an expression, such

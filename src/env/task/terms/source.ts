@@ -17,8 +17,15 @@ export type Source = TermSource<object>;
 
 export const body = (s: Scene, name: Body): number => bodyId(s.model, "body", name);
 
+/** Joints as they are given; undefined for all. @throws CorralError bad-term if they are no list */
+export function jointList<T extends readonly unknown[]>(joints: T | undefined): T | undefined {
+  needs(joints === undefined || Array.isArray(joints), "joints", joints, 'a list of names, such as ["hip"]');
+  return joints;
+}
+
 /** The dofs of joints by name; of all joints if none is named. */
 export function dofsOf({ model }: Scene, joints: readonly (string | number)[] | undefined): number[] {
+  jointList(joints);
   if (!joints) return Array.from({ length: model.nv }, (_, i) => i);
   return joints.flatMap((name) => {
     const joint = typeof name === "number" ? name : idOf(model, "joint", name);

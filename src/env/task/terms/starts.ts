@@ -73,9 +73,9 @@ export interface PushOptions {
 export const push =
   (joint: string | number, options: PushOptions) =>
   (s: Scene): Disturbance => {
-    const { every, velocity } = options;
     const dofs = dofsOf(s, [joint]);
     needsOptions("push", options, ["every", "velocity"]);
+    const { every, velocity } = options;
     needsSpan("every of push", every);
     needs(
       isNumber(velocity) || (Array.isArray(velocity) && velocity.length === dofs.length && velocity.every(isNumber)),

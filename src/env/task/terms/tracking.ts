@@ -31,6 +31,12 @@ export interface CommandOptions {
 export const command =
   (ranges: readonly (readonly [Source, Source])[], options: CommandOptions = {}) =>
   (s: Scene): readonly Scalar[] => {
+    needs(
+      Array.isArray(ranges),
+      "the ranges of command",
+      ranges,
+      "a list of [low, high], one for each number of the command",
+    );
     const { every, key = `command ${ranges.map(String).join("; ")} every ${String(every)}` } = options;
     needsOptions("command", options, ["every", "key"]);
     if (every !== undefined) needsSpan("every of command", every);
