@@ -14,7 +14,7 @@ import { jsEnvOf } from "../env/js-env.ts";
 import { planVecKernels } from "../env/make.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Hold } from "../memory/budget.ts";
-import { hostPlan } from "../batch/device.ts";
+import { hostPlan, onCpu, planContext } from "../batch/device.ts";
 import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts";
 import { hostBudget } from "../memory/host-budget.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
@@ -368,9 +368,8 @@ export async function planCollector(id: string, options: CollectorOptions): Prom
   const { device = COLLECTING } = env as { device?: HostDevice };
   // what worlds in JavaScript hold is their own
   const isJs = jsEnvOf(id) !== undefined;
-  const worldBytes = isJs
-    ? 0
-    : hostPlan(await planVecKernels(id, { device, ...env, numEnvs: most }), device, 1).totalBytes;
+  const planned = () => planVecKernels(id, { device, ...env, numEnvs: most }, onCpu(planContext({}, most)));
+  const worldBytes = isJs ? 0 : hostPlan(await planned(), device, 1).totalBytes;
   const buffer = collectedBytes(shapeOf(options));
   const unlimited = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, Infinity]));
   const arena = (name: string, bytes: number, remedy: string) => ({

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
+import { makeVec } from "../../src/env/make.ts";
 import { register, taskOf } from "../../src/env/registry.ts";
 import { hostBudget } from "../../src/memory/host-budget.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
@@ -91,6 +92,13 @@ test("on the device wasm they collect what they do in JavaScript", async () => {
   };
   const [words, numbers] = [await worldsOf("wasm"), await worldsOf("cpu")];
   expect(Math.abs(words / numbers - 0.5)).toBeLessThan(0.05);
+});
+
+test.each(["float32", "float64"] as const)("the plan has the bytes of what threads make, in %s", async (arithmetic) => {
+  const env = { device: "wasm", arithmetic } as const;
+  const { fields } = await planCollector("HandTurnCube", { ...BASE, numEnvs: 8, threads: 1, env });
+  await using made = await makeVec("HandTurnCube", { ...env, numEnvs: 8, threads: 1 });
+  expect(fields.find(({ name }) => name === "worlds")!.bytes).toBe(made.plan.totalBytes);
 });
 
 test("a batch is of one version, one update behind, and stays whole while the next is collected", async () => {
