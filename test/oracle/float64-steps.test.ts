@@ -52,9 +52,15 @@ const SHORT = `<mujoco><option impratio="100" iterations="1" ls_iterations="5"/>
 <body pos="0 0 .3"><freejoint/><geom type="capsule" size=".03" fromto="-.1 0 0 .1 0 0"/><body pos=".1 0 0"><joint name="j" axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 -.2"/></body></body></worldbody>
 <actuator><motor joint="j"/></actuator></mujoco>`;
 
+/** Cubes in one another, whose friction is to be free of slip: what is left of R is little, and noslip leaves it out. */
+const CUBES = `<mujoco><option impratio="1000" noslip_iterations="1" o_solref="1e-5 1" o_solimp=".01 1 .001 .5 2"><flag override="enable"/></option>
+<worldbody><geom type="plane" size="3 3 .1"/>
+${[0, 0.02].map((x, i) => `<body pos="${x} 0 0"><freejoint/><geom type="box" size=".03 .03 .03" mass=".01" condim="4" friction="1 1 1"/>${i ? '<body pos="0 0 .04"><joint name="j" axis="0 1 0"/><geom size=".01" mass=".01"/></body>' : ""}</body>`).join("\n")}
+</worldbody><actuator><motor joint="j" gear=".01"/></actuator></mujoco>`;
+
 const PLAIN = `<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody><actuator><motor joint="j"/></actuator></mujoco>`;
 
-const CASES = Object.entries({ LOOPS, ROPE, SHORT });
+const CASES = Object.entries({ LOOPS, ROPE, SHORT, CUBES });
 
 const isWide = async (xml: string, options: object) => {
   const given = { numEnvs: 8, ...options };

@@ -10,6 +10,9 @@ import type { Target } from "./emission.ts";
 /** Friction this much stiffer than normals, in iterations this few, end a step where float32 has lost what the next would bring back. */
 const STIFF_FRICTION = 10;
 
+/** Friction this much stiffer than normals, made free of slip: noslip leaves out the R that keeps many contacts of a body apart. */
+const STIFF_WITHOUT_SLIP = 100;
+
 /**
  * Whether kernels compute in float64: as asked for, else for models whose steps float32 loses (docs/decisions/0123).
  * Adapters never do, since WGSL has float32 alone. A function of the model and of the kind of device, as the form is.
@@ -28,5 +31,6 @@ function losesFloat32(model: Model): boolean {
   // chains alone are stepped by articulated bodies, which lose nothing
   if (hasLightChain(model) && !isWrittenOut(model)) return true;
   const isShort = opt.impratio >= STIFF_FRICTION && opt.iterations < FEW_ITERATIONS;
-  return isShort && geomPairs(model).length > 0;
+  const isStiff = opt.impratio >= STIFF_WITHOUT_SLIP && opt.noslip_iterations > 0;
+  return (isShort || isStiff) && geomPairs(model).length > 0;
 }
