@@ -106,6 +106,12 @@ export function optionsOf<T extends object>(given: T, name = "options"): T {
   throw badOption(name, given, "pass an object, such as { seed: 1 }, or leave it out");
 }
 
+/** Options by names alone. @throws CorralError bad-option if they are no object, unknown-option with the nearest names */
+export function onlyOptions(of: string, given: object, names: readonly string[]): void {
+  const other = Object.keys(optionsOf(given, `options of ${of}`)).find((name) => !names.includes(name));
+  if (other !== undefined) throw unknownOption(of, other, names);
+}
+
 /** How a table is read: the name of what has the options, and what stands before their names in errors. */
 export interface Reading {
   readonly of: string;

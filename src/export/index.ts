@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { optionsOf } from "../core/options.ts";
+import { onlyOptions, optionsOf } from "../core/options.ts";
 import { assertFolderOf, makeOutputFolder } from "../core/make-folder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { writeWhole } from "../io/write-whole.ts";
@@ -46,6 +46,7 @@ async function policyFrom(source: PolicySource): Promise<Policy> {
  */
 export async function exportPolicy(source: PolicySource, options: ExportOptions): Promise<Exported> {
   const { format, to } = optionsOf(options);
+  onlyOptions("exportPolicy", options, ["format", "to"]);
   if (!EXPORT_FORMATS.includes(format)) {
     const known = EXPORT_FORMATS.map((name) => `"${name}"`).join(", ");
     throw new CorralError("bad-option", `format is ${JSON.stringify(format)}; pass one of ${known}.`, { format });

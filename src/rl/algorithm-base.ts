@@ -1,5 +1,6 @@
 // what every algorithm keeps beside its mathematics: counts, one call at a time, snapshots, evaluation, and its end
 import { printLearner } from "./printed.ts";
+import { onlyOptions } from "../core/options.ts";
 import { CallMutex } from "../core/call-mutex.ts";
 import type { CorralError } from "../core/errors.ts";
 import { INSPECT, type Inspect } from "../core/inspect.ts";
@@ -13,7 +14,7 @@ import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerCore } from "./device/learner-core.ts";
 import type { LearnerEnv } from "./device/learner-env.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
-import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import { EVALUATE_OPTIONS, evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
 
@@ -96,6 +97,7 @@ export abstract class AlgorithmBase<
    * @throws CorralError bad-peer for other environments
    */
   evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
+    onlyOptions("an evaluation", options, EVALUATE_OPTIONS);
     return this.mutex.exclusive("evaluate", () => this.play(learnerEnvOf(env), options));
   }
 

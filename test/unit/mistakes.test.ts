@@ -121,6 +121,16 @@ const CASES: readonly (readonly [what: string, message: RegExp, use: () => unkno
   ],
   ["options of a run that is planned", /bad-option/, () => corral.planRun("CartPole", untyped(5))],
   ["no options of an export", /bad-option/, () => corral.exportPolicy(untyped({}), untyped(undefined))],
+  [
+    "a misspelt option of an export",
+    /unknown-option.*exportPolicy has no option "too"; nearest: to/,
+    () => corral.exportPolicy(untyped({}), untyped({ format: "onnx", too: "x" })),
+  ],
+  [
+    "a misspelt option of a fork",
+    /unknown-option.*fork has no option "recordr"; nearest: recorder/,
+    () => env.fork([0], 1, untyped({ recordr: false })),
+  ],
   ["changes that are no list", /bad-value.*changes is 5/, () => corral.withChanges(model, untyped(5))],
   ["changes of nothing", /bad-value.*changes is \[5\]/, () => corral.withChanges(model, untyped([5]))],
   ["a bundle of no path", /no-bundle.*5 is no bundle/, () => corral.readBundle(untyped(5))],

@@ -1,6 +1,6 @@
 // going on from another moment: elsewhere, many times over, or with one world alone
 import { CorralError } from "../../core/errors.ts";
-import { checked } from "../../core/options.ts";
+import { checked, onlyOptions } from "../../core/options.ts";
 import { integer } from "../../core/schema.ts";
 import { show } from "../../core/show.ts";
 import type { CallMutex } from "../../core/call-mutex.ts";
@@ -130,7 +130,9 @@ export class TimeTravel<E extends Restorable> {
     return other;
   }
 
-  async fork(worldIds: readonly number[], times = 1, { recorder }: ForkOptions = {}): Promise<E> {
+  async fork(worldIds: readonly number[], times = 1, options: ForkOptions = {}): Promise<E> {
+    onlyOptions("fork", options, ["recorder"]);
+    const { recorder } = options;
     checked("times", integer(1, MOST_COPIES), times);
     if (!Array.isArray(worldIds))
       throw new CorralError("bad-world", `fork takes a list of ids of worlds; it got ${show(worldIds)}.`, { worldIds });

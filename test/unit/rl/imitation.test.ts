@@ -131,6 +131,9 @@ test("what cannot be imitated is refused by name", async () => {
     "the teacher returned 1 numbers; pass 4, 1 for each of 4 worlds",
   );
   await expect(ppo.imitate(() => [1, 1, NaN, 1])).rejects.toMatchObject({ code: "bad-demonstration" });
+  await expect((async () => ppo.evaluate(makeJsVec(reach, { numEnvs: 2 }), { episods: 3 } as never))()).rejects.toThrow(
+    'an evaluation has no option "episods"; there are: sample, seed, firstDraw, onStart, onStep',
+  );
   await expect(ppo.clone({ observations: [1, 2, 3], actions: [1] })).rejects.toMatchObject({
     code: "bad-demonstration",
   });
