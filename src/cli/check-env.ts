@@ -17,8 +17,8 @@ ENV_OR_FILE is the id of an environment, or a file whose default export is a tas
   --steps N         control steps of each check (default 200)
   --envs N          worlds (default 4)
   --seed N          seed of the worlds and of the actions (default 0)
-  --gpu             on an adapter rather than on the CPU, as --device gpu; --adapter says which
-  --device NAME     auto, gpu, wasm (faster for large models), cpu (JavaScript; the default) or cpu-f64
+  --gpu             on an adapter, as --device gpu; --adapter says which
+  --device NAME     wasm (the default), auto, gpu, cpu (JavaScript, the same bits) or cpu-f64
   --set NAME=VALUE  an option of mjOption; may be given several times
   --json            one JSON document on stdout
 
@@ -50,7 +50,7 @@ export async function run(args: string[]): Promise<number> {
     print(lineOf(result));
   };
   const where = deviceOf(values);
-  const device = onGpu ? "gpu" : deviceOr("cpu", where.device);
+  const device = onGpu ? "gpu" : deviceOr("wasm", where.device);
   const check = await checkEnv(task, {
     ...(values.json ? {} : { onResult }),
     steps: integerOption("steps", values.steps, 200),

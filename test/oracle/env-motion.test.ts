@@ -213,6 +213,10 @@ test("motions that do not fit are refused", async () => {
   await expect(loadMotion(await npz([13, 12], { fps: 30, dt: 0.05 }), { model: MODEL })).rejects.toThrow(
     /the npz says fps 30 and dt 0.05, which is fps 20; keep one/,
   );
+  const whole = await npz([13, 12], { fps: 30 });
+  await expect(loadMotion(whole.subarray(0, 100), { model: MODEL })).rejects.toThrow(
+    "[bad-motion] the motion: its npz cannot be read: it was cut short, or is no npz.",
+  );
   await expect(load("nowhere.csv")).rejects.toMatchObject({ code: "missing-file" });
   await expect(load(ROWS, { fps: undefined })).rejects.toThrow(/fps is undefined; .*passed here or in the npz/);
   await expect(load(ROWS, { fps: 0 })).rejects.toThrow(/fps is 0/);

@@ -50,7 +50,8 @@ const CLOSED = 1e-3;
 /** How far fps times dt of one file may be from 1: either may be rounded. */
 const RATES_AGREE = 1e-3;
 
-const bad = (text: string): CorralError => new CorralError("bad-motion", `the motion: ${text}.`);
+const bad = (text: string, options?: ErrorOptions): CorralError =>
+  new CorralError("bad-motion", `the motion: ${text}.`, {}, options);
 
 /** Cells of a line that are numbers, or stand for one that is missing. */
 const isNumber = (cell: string): boolean => !Number.isNaN(Number(cell)) || /^[+-]?nan$/i.test(cell);
@@ -79,7 +80,9 @@ async function rowsOf(source: MotionSource): Promise<Given> {
   if (typeof source === "string") return rowsOfText(source);
   if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
   if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source));
-  const files = await unpackZip(source, "the motion");
+  const files = await unpackZip(source, "the npz").catch((cause: unknown) => {
+    throw bad(`its npz cannot be read: it was cut short, or is no npz`, { cause });
+  });
   const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
   const qpos = one("qpos");
   if (qpos && qpos.shape.length !== 2)
