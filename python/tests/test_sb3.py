@@ -25,3 +25,11 @@ def test_episodes_end_as_stable_baselines_expects():
         assert model.num_timesteps >= 64
     finally:
         envs.close()
+
+
+def test_autoreset_is_that_of_stable_baselines():
+    from corral import CorralError
+    from corral.sb3 import CorralVecEnv
+
+    with pytest.raises(CorralError, match=r"autoreset is 'disabled'; Stable-Baselines3 .* Leave it out"):
+        CorralVecEnv("InvertedPendulum-v5", 2, autoreset="disabled")

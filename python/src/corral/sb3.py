@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
+from .errors import CorralError
 from .vector_env import CorralVectorEnv, Observations
 
 
@@ -29,6 +30,9 @@ class CorralVecEnv(VecEnv):
     """
 
     def __init__(self, env: str | os.PathLike[str], num_envs: int = 1, *, seed: int | None = None, **options: Any) -> None:
+        if "autoreset" in options:
+            ends = "Stable-Baselines3 has worlds start anew in the step that ends them. Leave it out."
+            raise CorralError("bad-option", f"autoreset is {options['autoreset']!r}; {ends}")
         self.envs = CorralVectorEnv(env, num_envs, autoreset=AutoresetMode.SAME_STEP, **options)
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         self._seed = seed
