@@ -1,13 +1,14 @@
 // one peer's objects, by handle: what it can make, call and close. Adds no rule of its own to the public API.
-import { createSimulation, planSimulation } from "../batch/simulation.ts";
+import { createSimulation } from "../batch/simulation.ts";
 import { CorralError } from "../core/errors.ts";
 import { show } from "../core/show.ts";
 import { corralVersion } from "../core/version.ts";
-import { makeVec, planVec, type NamedOptions } from "../env/make.ts";
+import { makeVec, type NamedOptions } from "../env/make.ts";
 import { list, taskOf } from "../env/registry.ts";
 import { planTable } from "../memory/table.ts";
 import { loadModel } from "../model/model.ts";
 import { MJ_OPTIONS } from "../model/options.ts";
+import { planKernelsOf, plannerOf, type PlanTarget } from "../sizing/plan.ts";
 import { Served, unknownCall, type Arguments, type Calls } from "./served.ts";
 import { ServedSimulation } from "./served-simulation.ts";
 import { ServedVec } from "./served-vec.ts";
@@ -98,8 +99,7 @@ export class Service {
   }
 
   async #planVec(given: Arguments): Promise<object> {
-    const plan = await planVec(...(await this.#envAndOptions(given)));
-    return { plan, table: planTable(plan) };
+    return planned(...(await this.#envAndOptions(given)));
   }
 
   async #modelAndOptions({ model, options = {} }: Arguments) {
@@ -111,9 +111,14 @@ export class Service {
   }
 
   async #planSimulation(given: Arguments): Promise<object> {
-    const plan = planSimulation(...(await this.#modelAndOptions(given)));
-    return { plan, table: planTable(plan) };
+    return planned(...(await this.#modelAndOptions(given)));
   }
+}
+
+/** A plan for the device that the options name, or for an adapter. */
+async function planned(target: PlanTarget, options: Parameters<typeof plannerOf>[1]): Promise<object> {
+  const { plan } = planKernelsOf(await plannerOf(target, options), options);
+  return { plan, table: planTable(plan) };
 }
 
 function badProtocol(protocol: unknown): CorralError {
