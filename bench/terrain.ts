@@ -15,10 +15,15 @@ import { AppliedPolicy } from "../src/rl/networks/apply-policy.ts";
 import { mostWorlds, openUnder, policyFrom, type Under } from "../src/runs/under-worlds.ts";
 import { add, div, round, sub } from "../src/trace/scalar.ts";
 
+/** A task of level ground, on the terrain of another that ends its episodes by it. */
+function onGround(level: Task<object>, { terrain, values, terminated, info }: Task<object>): Task<object> {
+  return { ...level, terrain, values, terminated, info };
+}
+
 /** By the task that a policy is of; one of level ground sees no heights. */
 const TASKS = {
   Go1Rough: { task: go1Rough, columns: GO1_GROUND },
-  Go1Velocity: { task: { ...go1Rough, observe: go1.observe } as Task<object>, columns: GO1_GROUND },
+  Go1Velocity: { task: onGround(go1, go1Rough), columns: GO1_GROUND },
   G1Rough: { task: g1Rough, columns: G1_GROUND },
   G1Velocity: { task: { ...g1Rough, observe: g1.observe } as Task<object>, columns: G1_GROUND },
 } as const;

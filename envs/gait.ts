@@ -84,7 +84,7 @@ export function pitches({ thigh, shank }: Pick<GaitOptions, "thigh" | "shank">, 
 }
 
 /** Where a foot is in its stride, 1/2 as it touches down to -1/2 as it leaves, and how high its swing is, 0 to 1. */
-function stride(phase: Scalar, duty: number) {
+export function stride(phase: Scalar, duty: number) {
   const u = div(sub(phase, duty), 1 - duty);
   // a cubic that leaves and meets the ground at its speed
   const slope = -(1 - duty) / duty;
@@ -111,7 +111,8 @@ function steady(s: Scene): Scalar {
   return max(sub(1, mul(SLOWS, max(sub(sqrt(add(square(x), square(y))), UPRIGHT), 0))), 0);
 }
 
-const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
+/** A phase moved on, within 0 to 1. */
+export const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
 
 /**
  * A gait whose strides are those of the value `wanted` (forward, sideways, turning), followed smoothly. Where nothing is

@@ -1,6 +1,13 @@
-// Go1Rough: the same quadruped on terrain, whose heights about it it sees; worlds come to harder rows as they walk far
-import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
+// Go1Rough: the same quadruped on terrain, whose heights about it it sees; it acts about a trot whose feet follow the ground
+import { Box, defineTask, makeTerrain, terrainHeights, terrainRow, type Scene } from "../../src/env/index.ts";
+import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
 import { JOYSTICK } from "./shared.ts";
+import { clock, footholds, landings, trot } from "./trot.ts";
+
+/** How far an action of 1 moves a servo's target (rad). */
+const ACTS = 0.3;
+const { action: _about_standing, training, ...FOLLOWS } = JOYSTICK;
+const { ppo } = training;
 
 /** Kinds of its ground, a column of patches each: as high as legs of 0.43 m step over. */
 export const GO1_GROUND = [
@@ -18,22 +25,29 @@ export const GO1_GROUND = [
 const ground = makeTerrain({ seed: 1, rows: 8, columns: GO1_GROUND, cell: 0.2, middle: 1.6, border: 16 });
 
 export const go1Rough = defineTask({
-  ...JOYSTICK,
+  ...FOLLOWS,
   id: "Go1Rough",
+  training: { ppo: { ...ppo, config: { ...ppo.config, initialLogStd: -1.5 } } },
+  actionSpace: () => new Box({ low: -1, high: 1, shape: [12] }),
+  // actions move the targets of servos about those of the trot
+  control: (s: Scene): Scalar[] => trot(s).map((x, i) => add(x, mul(ACTS, s.action[i]))),
   terrain: {
     ground,
     geom: "floor",
     // soft feet sink into a field, whose inner edges then stop them
     priority: 1,
     solref: [0.01, 1],
-    // in the easiest rows heights are little but their noise
-    startRows: 4,
+    // about a trot robots walk on all rows at once
+    startRows: 8,
     promote: "length(qpos[0:2]) > 3",
     demote: "length(qpos[0:2]) < 1",
   },
   values: { ...JOYSTICK.values, under: terrainHeights("trunk", { size: [0, 0], counts: [1, 1] }) },
   observe: {
     ...JOYSTICK.observe,
+    clock,
+    landings,
+    ground: footholds,
     heights: {
       value: terrainHeights("trunk", { size: [1.6, 1], counts: [9, 6] }),
       noise: { uniform: [-0.02, 0.02] },
