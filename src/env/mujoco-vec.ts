@@ -13,9 +13,19 @@ import { MuJoCoWorld, WORLD_STATE } from "../monitor/mujoco-world.ts";
 import { listen } from "../model/mujoco.ts";
 import { layoutsOf } from "../batch/batch.ts";
 import type { TraceForm } from "../trace/graph.ts";
+import { drivenNumbers, type DrivenNumber } from "./kernel/actuator-line.ts";
 import type { EnvSpec } from "./kernel/env-kernel.ts";
 import type { Layouts } from "./kernel/env-world.ts";
-import { OUTSIDE, outsideArena, outsideOutputs, traceBegin, traceEnd } from "./kernel/outside-kernels.ts";
+import {
+  DRIVEN,
+  drives,
+  OUTSIDE,
+  outsideArena,
+  outsideOutputs,
+  traceBegin,
+  traceDrive,
+  traceEnd,
+} from "./kernel/outside-kernels.ts";
 import { PER_WORLD } from "./kernel/layout.ts";
 import { writeFirstStates } from "./host/first-states.ts";
 import { worldIdsOf } from "./host/options.ts";
@@ -32,6 +42,8 @@ const POST = ["cacc", "cfrc_int", "cfrc_ext"] as const;
 
 /** Fields of mjData that are written and read by other means than a view of them. */
 const BY_MEANS: readonly string[] = ["eq_active", "history"];
+/** What actuators act from. */
+const MOTION = ["qpos", "qvel"] as const;
 const APPLIED = ["qfrc_applied", "xfrc_applied", "ctrl"] as const;
 
 /** MuJoCo's worlds beside those of a batch, stepped between its kernels. */
@@ -39,10 +51,13 @@ class MuJoCoPhysics {
   readonly #spec: EnvSpec;
   readonly #batch: CpuBatch;
   readonly #worlds: readonly BesideWorld[];
+  /** Those of the model that go with the state. */
+  readonly #numbers: readonly DrivenNumber[];
 
   constructor(spec: EnvSpec, batch: CpuBatch, worlds: readonly MuJoCoWorld[]) {
     this.#spec = spec;
     this.#batch = batch;
+    this.#numbers = drivenNumbers(spec.shape.actuators);
     const { plan } = batch.planned;
     const layouts = layoutsOf(plan);
     this.#worlds = plan.shards.flatMap((shard) => {
@@ -61,13 +76,34 @@ class MuJoCoPhysics {
   /** The physics of a control step in each world that moves. */
   step(): void {
     const outputs = outsideOutputs(this.#spec);
-    for (const beside of this.#worlds) if (beside.outside.first("moves") !== 0) this.#stepWorld(beside, outputs);
+    const moving = this.#worlds.filter(({ outside }) => outside.first("moves") !== 0);
+    const { nstep } = this.#batch.params();
+    for (const beside of moving) this.#begin(beside);
+    if (drives(this.#spec)) for (let k = 0; k < nstep; k++) this.#drive(moving, k);
+    else for (const beside of moving) makeSteps(beside, nstep);
+    for (const beside of moving) this.#end(beside, outputs);
   }
 
-  #stepWorld(beside: BesideWorld, outputs: readonly FieldName[]): void {
+  /** One physics step, whose actuators act from the state before it. */
+  #drive(moving: readonly BesideWorld[], k: number): void {
+    for (const beside of moving) {
+      for (const name of MOTION) beside.state.write(name, viewOf(beside, name));
+      beside.outside.write(DRIVEN.step, [k]);
+    }
+    this.#batch.run("drive");
+    for (const beside of moving) {
+      const { outside, world } = beside;
+      outside.copyTo(DRIVEN.ctrl, viewOf(beside, "ctrl"));
+      const values = outside.read(DRIVEN.numbers);
+      for (const [i, { field, index }] of this.#numbers.entries()) world.oracle.model[field][index] = values[i];
+      makeSteps(beside, 1);
+    }
+  }
+
+  #begin(beside: BesideWorld): void {
     const { world, state, outside } = beside;
     this.#become(beside);
-    const { mujoco, model, data, write, read } = world.oracle;
+    const { data, write } = world.oracle;
     data.time = state.first("time");
     for (const name of WORLD_STATE) {
       if (!BY_MEANS.includes(name)) state.copyTo(name, viewOf(beside, name));
@@ -75,10 +111,11 @@ class MuJoCoPhysics {
     }
     for (const name of APPLIED) outside.copyTo(name, viewOf(beside, name));
     world.loadEnergy(state.read("energy_vel"));
-    const { nstep } = this.#batch.params();
-    listen(() => {
-      for (let k = 0; k < nstep; k++) mujoco.mj_step(model, data);
-    });
+  }
+
+  #end(beside: BesideWorld, outputs: readonly FieldName[]): void {
+    const { world, state, outside } = beside;
+    const { mujoco, model, data, read } = world.oracle;
     state.write("time", [data.time]);
     for (const name of WORLD_STATE)
       if (state.has(name)) state.write(name, BY_MEANS.includes(name) ? read(name) : viewOf(beside, name));
@@ -105,6 +142,12 @@ class MuJoCoPhysics {
   delete(): void {
     for (const { world } of this.#worlds) world.delete();
   }
+}
+
+function makeSteps({ world: { oracle } }: BesideWorld, count: number): void {
+  listen(() => {
+    for (let k = 0; k < count; k++) oracle.mujoco.mj_step(oracle.model, oracle.data);
+  });
 }
 
 /** A world of MuJoCo, and where its numbers are in the arenas of the batch. */
@@ -187,15 +230,13 @@ export interface MuJoCoVec extends AsyncDisposable {
 
 /** @throws CorralError not-under-mujoco */
 function assertMuJoCoCan(spec: EnvSpec): void {
-  const { task, shape, model } = spec;
+  const { task, model } = spec;
   const refuse = (text: string) =>
     new CorralError(
       "not-under-mujoco",
       `${task.id} cannot be stepped by MuJoCo: ${text}. Leave "mujoco" out; device: "cpu-f64" is float64 too.`,
       { id: task.id },
     );
-  if (shape.actuators.driven.length > 0)
-    throw refuse("its `actuators` act in each physics step, which MuJoCo does not know");
   if (model.speedLimits?.length) throw refuse("its `limits` hold speeds of joints, for which MuJoCo has no limit");
   const others = outsideOutputs(spec).filter((name) => OTHERWISE.test(name));
   if (others.length > 0) throw refuse(`it reads ${listed(others)}, which MuJoCo's data has in another form`);
@@ -245,6 +286,9 @@ export async function makeMuJoCoVec(env: string | Task, given: NamedOptions): Pr
       kernels: [
         ...batch.kernels.filter(({ name }) => name !== "step"),
         { name: "begin", trace: (arenas: Layouts, form: TraceForm) => traceBegin(spec, arenas, form) },
+        ...(drives(spec)
+          ? [{ name: "drive", trace: (arenas: Layouts, form: TraceForm) => traceDrive(spec, arenas, form) }]
+          : []),
         { name: "step", trace: (arenas: Layouts, form: TraceForm) => traceEnd(spec, arenas, form) },
       ],
     };
@@ -259,7 +303,10 @@ export async function makeMuJoCoVec(env: string | Task, given: NamedOptions): Pr
     if (!(batch instanceof CpuBatch))
       throw new CorralError("bad-option", "MuJoCo's worlds are beside JavaScript's only.");
     const { numEnvs } = batch.planned.plan;
-    for (let w = 0; w < numEnvs; w++) worlds.push(await MuJoCoWorld.create(model));
+    // forces that are bounded by speed have bounds where the MJCF has none
+    const bounded = spec.shape.actuators.driven.filter(({ most }) => most.peak !== undefined);
+    const forceLimited = bounded.map(({ actuator }) => actuator);
+    for (let w = 0; w < numEnvs; w++) worlds.push(await MuJoCoWorld.create(model, forceLimited));
     const physics = new MuJoCoPhysics(spec, batch, worlds);
     batch.before.set("step", () => {
       batch.run("begin");

@@ -81,21 +81,22 @@ const held = new WeakMap<MainModule, number>();
 const MOST_HELD = 2 ** 30;
 
 /**
- * MuJoCo's model and data, made from the source, the options and the changed numbers of a model.
+ * MuJoCo's model and data, made from the source, the options and the changed numbers of a model. `forceLimited`: actuators
+ * that get a range of their forces, whatever it is.
  * @throws CorralError bad-model, mujoco-memory.
  */
-export async function createOracle(model: Model): Promise<Oracle> {
+export async function createOracle(model: Model, forceLimited: readonly number[] = []): Promise<Oracle> {
   assertModel(model);
   let mujoco = await getMuJoCo();
   let mjModel: MjModel;
   try {
-    mjModel = compileSource(mujoco, model.source).model;
+    mjModel = compileSource(mujoco, model.source, { forceLimited }).model;
   } catch (error) {
     const isFull = error instanceof CorralError && error.code === "mujoco-memory";
     if (!isFull || (held.get(mujoco) ?? 0) > MOST_HELD) throw error;
     // what is gone left the module without memory, which is forgotten by now
     mujoco = await getMuJoCo();
-    mjModel = compileSource(mujoco, model.source).model;
+    mjModel = compileSource(mujoco, model.source, { forceLimited }).model;
   }
   writeOption(mjModel, model.opt);
   let mjData: MjData;

@@ -103,4 +103,4 @@ export async function compileHere(
 
 /** A model of a source, compiled in this thread; `name` is what messages call it. */
 export const compileSourceHere = (source: ModelSource, name?: string): Promise<Model> =>
-  compileHere((mujoco) => ({ ...compileSource(mujoco, source, name), source }));
+  compileHere((mujoco) => ({ ...compileSource(mujoco, source, { name }), source }));

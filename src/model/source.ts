@@ -10,7 +10,7 @@ import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { caseRemedy, compileRemedy, formatRemedy, isLfsPointer, LFS_REMEDY, pointersOf } from "./remedies.ts";
 import { isXacro, withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
-import { leaveOutVisuals, type LeftOut } from "./visuals.ts";
+import { elements, leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
 export interface ModelSource {
@@ -106,6 +106,8 @@ interface Compilation {
   readonly name: string;
   readonly xml: string;
   readonly visuals?: boolean;
+  /** Actuators that get a range of their forces, whatever it is. */
+  readonly forceLimited?: readonly number[];
   /** The folder of the file, where the tree is this machine's: errors name files from there on. */
   readonly folder?: string;
 }
@@ -130,8 +132,20 @@ function compileSpec(mujoco: MainModule, spec: MjSpec, vfs: Parameters<MainModul
   }
 }
 
-/** Compiles a file without what can only be looked at. Throws what MuJoCo throws. */
-function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compilation) {
+/** Flags of mjModel that say so are bools, which cannot be written once it is compiled. */
+function limitForces(mujoco: MainModule, spec: MjSpec, actuators: readonly number[]): void {
+  if (actuators.length === 0) return;
+  for (const [i, element] of elements(mujoco, spec, "ACTUATOR").entries()) {
+    if (!actuators.includes(i)) continue;
+    const actuator = mujoco.mjs_asActuator(element)!;
+    actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE;
+    const range = actuator.forcerange as Float64Array;
+    if (!(range[0] < range[1])) range.set([-1, 1]);
+  }
+}
+
+/** Compiles a file without what can only be looked at, unless that is asked for. Throws what MuJoCo throws. */
+function compileReduced(mujoco: MainModule, root: string, { file, xml, visuals, forceLimited = [] }: Compilation) {
   const folder = `${root}/${file}`.replace(/[/][^/]*$/, "");
   const before = mujoco.FS.cwd();
   mujoco.FS.chdir(folder);
@@ -139,7 +153,8 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml }: Compila
   try {
     const spec = mujoco.parseXMLString(xml, vfs);
     try {
-      const leftOut = leaveOutVisuals(mujoco, spec);
+      const leftOut = visuals ? undefined : leaveOutVisuals(mujoco, spec);
+      limitForces(mujoco, spec, forceLimited);
       // MuJoCo keeps meshes by their path: a relative one may be another model's
       spec.modelfiledir = `${folder}/`;
       return { model: compileSpec(mujoco, spec, vfs), leftOut };
@@ -193,7 +208,12 @@ function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure 
     const own = (text: string) => withoutRoot(text, root, folder);
     const [first, second]: [string[], string[]] = [[], []];
     try {
-      const { result: reduced } = listen(() => (visuals ? undefined : reducedOrNone(mujoco, root, given)), first);
+      const reduce = () => {
+        // a file as it is has the ranges of forces that it has
+        if (given.forceLimited?.length) return compileReduced(mujoco, root, given);
+        return visuals ? undefined : reducedOrNone(mujoco, root, given);
+      };
+      const { result: reduced } = listen(reduce, first);
       if (reduced) return { ...reduced, messages: first.map(own) };
       const whole = () => mujoco.MjModel.from_xml_path(`${root}/${file}`) as MjModel | null;
       const { result: model } = listen(whole, second);
@@ -222,12 +242,16 @@ export function checkSource({ xml, file }: ModelSource): void {
   decode(new TextEncoder().encode(xml), file);
 }
 
-/** Compiles a source. Delete the returned model. */
-export function compileSource(mujoco: MainModule, source: ModelSource, name = source.file): Compiled {
+/** Compiles a source. `forceLimited`: actuators that get a range of their forces, whatever it is. Delete the returned model. */
+export function compileSource(
+  mujoco: MainModule,
+  source: ModelSource,
+  { name = source.file, forceLimited = [] }: { readonly name?: string; readonly forceLimited?: readonly number[] } = {},
+): Compiled {
   const { file, visuals } = source;
   const xml = withMeshPaths(source.xml, file, memoryTree(source.assets));
   const assets = { ...source.assets, [file]: new TextEncoder().encode(xml) };
-  return compileTree(mujoco, { tree: withPlacedUrdfs(memoryTree(assets)), file, name, xml, visuals });
+  return compileTree(mujoco, { tree: withPlacedUrdfs(memoryTree(assets)), file, name, xml, visuals, forceLimited });
 }
 
 /** Text of the XML, checked before MuJoCo sees it. */

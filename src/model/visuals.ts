@@ -23,10 +23,11 @@ const SEEING: ReadonlySet<number> = new Set([
 /** Calls of the specification that take an enum take its object here. */
 const kind = (
   mujoco: MainModule,
-  name: "GEOM" | "MESH" | "SKIN" | "TEXTURE" | "MATERIAL" | "SENSOR" | "PAIR" | "TUPLE",
+  name: "ACTUATOR" | "GEOM" | "MESH" | "SKIN" | "TEXTURE" | "MATERIAL" | "SENSOR" | "PAIR" | "TUPLE",
 ) => mujoco.mjtObj[`mjOBJ_${name}`];
 
-function elements(mujoco: MainModule, spec: MjSpec, of: Parameters<typeof kind>[1]): MjsElement[] {
+/** The elements of a kind, in their order. */
+export function elements(mujoco: MainModule, spec: MjSpec, of: Parameters<typeof kind>[1]): MjsElement[] {
   const out: MjsElement[] = [];
   for (let e = mujoco.mjs_firstElement(spec, kind(mujoco, of)); e; e = mujoco.mjs_nextElement(spec, e)) out.push(e);
   return out;

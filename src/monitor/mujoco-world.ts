@@ -85,9 +85,10 @@ export class MuJoCoWorld {
   }
 
   /** MuJoCo with its automatic reset off: a world that diverges must be seen, not started over. */
-  static async create(model: Model): Promise<MuJoCoWorld> {
+  /** `forceLimited`: actuators that get a range of their forces, whatever it is. */
+  static async create(model: Model, forceLimited: readonly number[] = []): Promise<MuJoCoWorld> {
     const disableflags = model.opt.disableflags | mjtDisableBit.AUTORESET;
-    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags })), model);
+    return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags }), forceLimited), model);
   }
 
   load(state: WorldState): void {

@@ -1,9 +1,9 @@
 // environments on MuJoCo's own physics, against the same worlds stepped here in float64
 import { describe, expect, test } from "vitest";
-import { makeVec } from "../../src/index.ts";
-import type { NamedOptions } from "../../src/env/index.ts";
+import { makeVec, servo } from "../../src/index.ts";
+import type { ActuatorRealities, NamedOptions } from "../../src/env/index.ts";
 import { makeMuJoCoVec } from "../../src/env/mujoco-vec.ts";
-import { rover } from "../support/rover.ts";
+import { ROVER, rover } from "../support/rover.ts";
 import { envBounds } from "../support/tolerances.ts";
 
 /** Control steps that are compared, from the same starts: what is left of a step grows with the next ones. */
@@ -67,9 +67,51 @@ test("worlds draw what they draw elsewhere, episode after episode", async () => 
   }
 });
 
+describe("actuators that act in each physics step", () => {
+  const SERVOS = ROVER.replace(/<motor name="(\w+)"/g, '<position name="$1" kp="20" kv="0.5"');
+  const limited = { torqueSpeed: { peak: [3, 4], knee: 0.5, noLoad: 3 } } as const;
+  const drawn = { delay: [0, 5], lag: [0, 0.05] } as const;
+  test.each([
+    [
+      "motors as servos, late, bounded by speed",
+      ROVER,
+      { "*": { network: servo({ stiffness: 20, damping: 0.4 }), ...drawn } },
+    ],
+    ["bounded motors", ROVER, { left: { ...limited, ...drawn }, right: { lag: 0.03 } }],
+    [
+      "servos with play and wrong encoders",
+      SERVOS,
+      { "*": { backlash: [0, 0.1], bias: [-0.1, 0.1], ...drawn, ...limited } },
+    ],
+  ] as [string, string, ActuatorRealities][])("%s", async (_, model, actuators) => {
+    const gain = { field: "actuator_gainprm", of: "left", element: 0, scale: [0.8, 1.2] } as const;
+    const task = rover({
+      model,
+      frameSkip: 3,
+      actuators,
+      randomise: { gain },
+      observe: { qpos: "qpos", qvel: "qvel", ctrl: "ctrl", force: "actuator_force", gyro: "sensor(gyro)" },
+    });
+    const options = { numEnvs: 3, seed: 4 } as const;
+    await using theirs = await makeMuJoCoVec(task, options);
+    await using ours = await makeVec(task, { ...options, device: "cpu-f64", autoreset: "disabled", recorder: false });
+    for (let episode = 0; episode < 2; episode++) {
+      await theirs.env.reset();
+      await ours.reset();
+      for (let t = 0; t < STEPS; t++) {
+        const actions = ours.actionSpace.sample(5, { draw: t });
+        const [x, y] = [await theirs.env.step(actions), await ours.step(actions)];
+        y.observations.forEach((v, i) =>
+          expect(Math.abs(x.observations[i] - v), `observations[${i}] of step ${t}`).toBeLessThanOrEqual(
+            envBounds.qvel64.value * (t + 1) * Math.max(1, Math.abs(v)),
+          ),
+        );
+      }
+    }
+  });
+});
+
 test("what MuJoCo does not do is refused", async () => {
-  const drives = rover({ actuators: { "*": { lag: 0.1 } } });
-  await expect(makeMuJoCoVec(drives, { numEnvs: 1 })).rejects.toThrow(/not-under-mujoco.*actuators/);
   const fast = rover({ limits: { "hip_*": { velocity: 3 } } });
   await expect(makeMuJoCoVec(fast, { numEnvs: 1 })).rejects.toThrow(/not-under-mujoco.*limits/);
 });

@@ -41,6 +41,27 @@ const hasLag = ({ most }: Driven): boolean => (most.lag ?? 0) > 0;
 /** Physics steps of which a network sees errors and speeds, beside this one. */
 const networkSteps = ({ network }: Driven): number => Math.max(0, ...(network?.history ?? []));
 
+/** Whether encoder or play change the force of a servo. */
+const shifts = ({ most, network }: Driven): boolean =>
+  network === undefined && (most.bias !== undefined || most.backlash !== undefined);
+
+const FORCE_RANGE = "actuator_forcerange";
+const BIAS = "actuator_biasprm";
+
+/** A number of the model that goes with a world's state and draws, physics step by physics step. */
+export interface DrivenNumber {
+  readonly field: typeof FORCE_RANGE | typeof BIAS;
+  readonly index: number;
+}
+
+export const drivenNumbers = (plan: ActuatorPlan): DrivenNumber[] =>
+  plan.driven.flatMap((of): DrivenNumber[] => [
+    ...(of.most.peak === undefined
+      ? []
+      : [0, 1].map((k) => ({ field: FORCE_RANGE, index: 2 * of.actuator + k }) as const)),
+    ...(shifts(of) ? [{ field: BIAS, index: 10 * of.actuator } as const] : []),
+  ]);
+
 /** Numbers that a world keeps of its actuators. */
 export const actuatorWords = (plan: ActuatorPlan): number =>
   plan.driven.reduce(
@@ -119,18 +140,13 @@ export class ActuatorLine {
     const offsets = new Map<number, Variable>();
     for (const { of, low, high, offset } of this.#lines) {
       if (of.most.peak !== undefined) limits.set(2 * of.actuator, low).set(2 * of.actuator + 1, high);
-      if (this.#shifts(of)) offsets.set(10 * of.actuator, offset);
+      if (shifts(of)) offsets.set(10 * of.actuator, offset);
     }
     return new Map([
       ...this.#base,
-      ...(limits.size > 0 ? [own("actuator_forcerange", (i) => limits.get(i))] : []),
-      ...(offsets.size > 0 ? [own("actuator_biasprm", (i) => offsets.get(i))] : []),
+      ...(limits.size > 0 ? [own(FORCE_RANGE, (i) => limits.get(i))] : []),
+      ...(offsets.size > 0 ? [own(BIAS, (i) => offsets.get(i))] : []),
     ]);
-  }
-
-  /** Whether encoder or play change the force of a servo. */
-  #shifts({ most, network }: Driven): boolean {
-    return network === undefined && (most.bias !== undefined || most.backlash !== undefined);
   }
 
   #number(field: "actuator_forcerange" | "actuator_biasprm" | "actuator_gear" | "actuator_gainprm", i: number): Scalar {
@@ -162,13 +178,19 @@ export class ActuatorLine {
     const first = eq(length, 0);
     this.#first = first;
     for (const { of, past, followed, control } of this.#lines) {
-      const u = this.#clamped(of, d.ctrl.at(this.#model.actuator_ctrladr[of.actuator]));
+      const u = this.#given(of, d);
       // until a control has waited, the first of the episode acts
       const before = past.map((v) => select(first, u, v.get(), "f32"));
       past.forEach((v, i) => v.set(before[i]));
       followed?.set(select(first, u, followed.get(), "f32"));
       control.set(u);
     }
+  }
+
+  /** Takes the controls of this control step again, where another kernel goes on with it. */
+  resume(d: WorldData, length: Int): void {
+    this.#first = eq(length, 0);
+    for (const { of, control } of this.#lines) control.set(this.#given(of, d));
   }
 
   /** The control step is over: its controls are past. */
@@ -180,7 +202,8 @@ export class ActuatorLine {
   }
 
   /** A control within its range; that of a network's motor is of its forces. */
-  #clamped({ actuator, network }: Driven, u: Scalar): Scalar {
+  #given({ actuator, network }: Driven, d: WorldData): Scalar {
+    const u = d.ctrl.at(this.#model.actuator_ctrladr[actuator]);
     if (network) return u;
     const { actuator_ctrladr, actuator_ctrllimited, actuator_ctrlrange, opt } = this.#model;
     const c = actuator_ctrladr[actuator];
@@ -203,7 +226,7 @@ export class ActuatorLine {
       const c = this.#model.actuator_ctrladr[of.actuator];
       if (of.network) inputs.set(line, this.#networkInputs(d, line, u, starts));
       else d.ctrl.set(c, u);
-      if (this.#shifts(of)) line.offset.set(this.#offset(d, of, u));
+      if (shifts(of)) line.offset.set(this.#offset(d, of, u));
       this.#limit(d, line);
     }
     for (const net of new Set(this.#lines.flatMap(({ of }) => (of.network ? [of.network] : [])))) {
@@ -271,7 +294,7 @@ export class ActuatorLine {
   /** The range of the force at the speed of the joint, within that of the MJCF. */
   bound(d: WorldData): void {
     for (const line of this.#lines) {
-      if (this.#shifts(line.of)) line.offset.set(this.#offset(d, line.of, 0));
+      if (shifts(line.of)) line.offset.set(this.#offset(d, line.of, 0));
       this.#limit(d, line);
     }
   }
