@@ -210,8 +210,9 @@ def test_an_interrupt_leaves_the_next_call_whole(make):
     times = envs.get_state("time")["time"].max()
     for delay in (0.0001, 0.001, 0.01):
         previous = signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, delay)
         try:
+            # inside, since the first may come before the next line
+            signal.setitimer(signal.ITIMER_REAL, delay)
             while True:
                 envs.step(ACTIONS)
         except KeyboardInterrupt:
