@@ -200,6 +200,25 @@ def test_a_fork_is_told(make):
     assert sent.value.code == "one-process"
 
 
+@pytest.mark.own_process
+def test_a_forked_child_that_lives_on_does_not_hold_the_process(make):
+    envs = make()
+    pid = envs.pid
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        process = envs._client._process
+        envs.close()
+        # it ended by itself, and was not told to by a signal
+        assert process.returncode == 0
+        assert not alive(pid)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 

@@ -5,6 +5,7 @@ import type { Trace, TraceForm } from "../trace/graph.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
 import type { AdapterInfo, GpuDevice } from "../gpu/device.ts";
 import { planBatch, type Plan } from "../memory/plan.ts";
+import type { Arithmetic } from "./kernel/arithmetic.ts";
 import { cellArena, cutKernel, marksOf, roomyTrace, type CutKernel } from "./kernel/cuts.ts";
 import { assertCompiles, emissionFor, privateRoomOf, type Emission, type Target } from "./kernel/emission.ts";
 import type { ArenaRequest, BudgetView, HostBytes, PlanLimits } from "../memory/request.ts";
@@ -29,6 +30,8 @@ export interface KernelSource {
 /** What a batch is made of; plain data and pure functions, no device. */
 export interface BatchSpec {
   readonly name: string;
+  /** Of the model; names may be the same. */
+  readonly mjcf?: string;
   readonly numEnvs: number;
   readonly arenas: readonly ArenaRequest[];
   readonly params: readonly BatchParam[];
@@ -281,6 +284,10 @@ export interface Batch extends AsyncDisposable {
   forgive(): void;
   close(): Promise<void>;
 }
+
+/** What the steps of a batch are computed in. */
+export const arithmeticOf = ({ precision, planned }: Batch): Arithmetic =>
+  precision === "f64" || planned.traces.get("step")?.wide ? "float64" : "float32";
 
 /** An array pair of a size, in the precision of the device. */
 export function hostRecords(length: number, double: boolean): HostRecords {

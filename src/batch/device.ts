@@ -10,6 +10,7 @@ import { Budget, type Hold } from "../memory/budget.ts";
 import { BudgetExceededError, LimitExceededError } from "../memory/errors.ts";
 import { heldBy, hostBudget, inWasm, onHost } from "../memory/host-budget.ts";
 import type { Plan } from "../memory/plan.ts";
+import { planAgainst } from "../memory/problems.ts";
 import type { WgslKernel } from "../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "./options.ts";
 import {
@@ -22,7 +23,7 @@ import {
   type PlannedBatch,
 } from "./batch.ts";
 import { CpuBatch } from "./cpu-batch.ts";
-import { chooseDevice, isHostDevice, type DeviceChoice, type HostDevice } from "./devices.ts";
+import { chooseDevice, isHostDevice, namedHostDevice, type DeviceChoice, type HostDevice } from "./devices.ts";
 import { emissionFor } from "./kernel/emission.ts";
 import type { Arithmetic } from "./kernel/arithmetic.ts";
 import { compileKernel, GpuBatch } from "./gpu-batch.ts";
@@ -71,12 +72,14 @@ function tellThreads({ threads }: PlacementOptions): void {
   warn(`one thread steps all worlds: ${why}`, "corral-one-thread");
 }
 
+/** By name and MJCF: many models have no name, or the same. */
 const toldOf = new Set<string>();
 
-/** Says once for each name that adapters lose digits which a model needs, and other devices do not. */
-function tellFloat32({ name, wide }: BatchSpec): void {
-  if (!wide?.("none") || toldOf.has(name)) return;
-  toldOf.add(name);
+/** Says once for each model that adapters lose digits which it needs, and other devices do not. */
+function tellFloat32({ name, mjcf = "", wide }: BatchSpec): void {
+  const of = `${name}\n${mjcf}`;
+  if (!wide?.("none") || toldOf.has(of)) return;
+  toldOf.add(of);
   warn(
     `${printable(name)}: float32 loses steps of closed loops, light chains and few iterations beside a large impratio, and adapters have no more. Pass device: "wasm", which computes them in float64, or arithmetic: "float32" if that is meant.`,
     "corral-float32",
@@ -178,6 +181,24 @@ export const onCpu = <C extends PlanContext>(context: C): C =>
 /** The plan of a batch on a device without an adapter: what it holds of the host's budget. */
 export const hostPlan = (planned: PlannedBatch, device: HostDevice, threads: number): Plan =>
   device === "wasm" ? inWasm(planned.plan, mapWasm(planned, threads).bytes) : onHost(planned.plan);
+
+/**
+ * Kernels and plan of a batch, without a device: of one without an adapter if the options name it, or `CORRAL_DEVICE`.
+ * @throws CorralError bad-option, bad-bytes
+ */
+export function planFor(
+  spec: BatchSpec,
+  options: PlacementOptions & { readonly arithmetic?: Arithmetic },
+  context: PlanContext = {},
+  help: PlanHelp = {},
+): PlannedBatch {
+  const device = namedHostDevice(options);
+  assertComputes(options.arithmetic, device ?? options.device ?? "auto");
+  const given = planContext(options, spec.numEnvs, context);
+  const planned = planOf(spec, device === undefined ? given : onCpu(given), help);
+  if (device === undefined) return planned;
+  return { ...planned, plan: planAgainst(hostPlan(planned, device, threadsOf(options)), planned.plan.budget) };
+}
 
 /** Changes a budget's limit if one is given, and back if what follows fails. */
 export async function withLimit<T>(

@@ -78,11 +78,17 @@ export async function chooseDevice({ device, adapter }: DeviceOptions): Promise<
   return (await hasFastAdapter()) ? "gpu" : "wasm";
 }
 
-/** The device without an adapter that options name, or `CORRAL_DEVICE` where they name none; undefined for any other. */
+/**
+ * The device without an adapter that options name, or `CORRAL_DEVICE` where they name none; undefined for any other.
+ * @throws CorralError bad-option
+ */
 export function namedHostDevice({ device, adapter }: DeviceOptions): HostDevice | undefined {
+  if (typeof device === "object" || typeof device === "function") return undefined;
   const fromEnvironment = adapter === undefined ? env.CORRAL_DEVICE : undefined;
   const named = device ?? fromEnvironment;
-  return isHostDevice(named) ? named : undefined;
+  if (!named) return undefined;
+  const name = checked(named, device === undefined ? "CORRAL_DEVICE" : "device");
+  return isHostDevice(name) ? name : undefined;
 }
 
 /** A device's name; undefined for an open one. */

@@ -11,7 +11,7 @@ import { checkSupported } from "../model/supported.ts";
 import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
-import { planContext } from "./device.ts";
+import { planContext, planFor } from "./device.ts";
 import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
 import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel/simulation-kernel.ts";
 import { simParams } from "./params.ts";
@@ -101,6 +101,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
   const names = params.map((p) => ({ name: p.name, type: p.type }));
   return (numEnvs) => ({
     name: model.name || "simulation",
+    mjcf: model.source.xml,
     numEnvs,
     params,
     unrolled: (target) => options.unroll ?? unrollByDefault(model, target, isWide(model, options.arithmetic, target)),
@@ -133,11 +134,11 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
 }
 
 /**
- * The bytes of a simulation, field by field, without a device.
- * @throws what createSimulation throws for its arguments
+ * The bytes of a simulation, field by field, without a device; `device: "wasm"` plans for one without an adapter.
+ * @throws what createSimulation throws for its arguments; emitter-not-ready in pages
  */
 export function planSimulation(model: Model, options: SimulationOptions, context: PlanContext = {}): Plan {
-  return planKernels(model, options, context).plan;
+  return planFor(prepare(model, options).specFor(options.numEnvs), options, context).plan;
 }
 
 /** The traced kernels and the plan of a simulation, without a device. */

@@ -11,7 +11,8 @@ import { field, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { locateWorld, worldsOf, worldsToSet } from "../memory/shards.ts";
 import type { Plan } from "../memory/plan.ts";
-import { hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
+import type { Arithmetic } from "./kernel/arithmetic.ts";
+import { arithmeticOf, hostRecords, layoutsOf, type Batch, type BatchRegion, type HostRecords } from "./batch.ts";
 import { placeBatch } from "./device.ts";
 import { namedDevice, type DeviceChoice } from "./devices.ts";
 import { CallMutex } from "../core/call-mutex.ts";
@@ -65,6 +66,8 @@ export class Simulation implements AsyncDisposable {
   readonly numEnvs: number;
   /** Every byte that this simulation holds. */
   readonly plan: Plan;
+  /** What its steps are computed in. */
+  readonly arithmetic: Arithmetic;
   readonly #batch: Batch;
   readonly #recipe: Recipe;
   readonly #outputs: readonly FieldName[];
@@ -81,6 +84,7 @@ export class Simulation implements AsyncDisposable {
     this.#recipe = recipe;
     this.#outputs = outputs;
     this.plan = batch.planned.plan;
+    this.arithmetic = arithmeticOf(batch);
     this.numEnvs = this.plan.numEnvs;
     this.#kept = model.nu > 0 ? ["state", "control"] : ["state"];
     if (snapshotEvery !== undefined) this.#keeper = new SnapshotKeeper(batch, this.#kept, snapshotEvery);

@@ -179,12 +179,13 @@ function verdict(c: Comparison): string[] {
 const NAMED: Readonly<Record<string, string>> = { sensitivity: "MuJoCo's own change under 1e-7" };
 const optional = (x: number | null): string => (x === null ? "-" : scientific(x));
 
-function float64({ float64: found }: Comparison): string[] {
+/** Whether float32 is to blame: of arithmetic, or of what is kept between steps where that is float64 already. */
+function float64({ float64: found, arithmetic }: Comparison): string[] {
   if (found === null) return [];
   if (found.agrees === null) return [`cpu-f64 could not be asked: ${found.note}`];
   return [
     found.agrees
-      ? "cpu-f64 is within the bounds in these steps, of MuJoCo or of MuJoCo run to its end: what is unexplained is of float32 (--device wasm --set arithmetic=float64)"
+      ? `cpu-f64 is within the bounds in these steps, of MuJoCo or of MuJoCo run to its end: what is unexplained is of ${arithmetic === "float64" ? "the float32 that states are kept in between steps (--device cpu-f64 keeps float64)" : "float32 (--device wasm --set arithmetic=float64)"}`
       : "cpu-f64 is beyond the bounds in some of these steps too: not float32 alone",
   ];
 }

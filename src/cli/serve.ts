@@ -12,8 +12,8 @@ export const help = `
 Usage: corral serve
 
 Reads requests from standard input, one JSON document a line, and answers each on standard output; arrays go through a
-file that the other process makes and both map. Ends when standard input does. This is what the Python package starts
-(python/README.md says how to use it); there is one client for each process.
+file that the other process makes and both map. Ends when standard input does, or with the request "bye". This is what
+the Python package starts (python/README.md says how to use it); there is one client for each process.
 
 Exit codes: 0 the other side is done, 1 it broke off.
 `;
@@ -36,6 +36,8 @@ export async function run(args: string[]): Promise<number> {
     if (error instanceof CorralError) process.stderr.write(`${error.message}\n`);
     code = EXIT.failed;
   }
+  // a peer that said bye may leave its end open
+  process.stdin.destroy();
   setTimeout(() => process.exit(EXIT.failed), CLOSE_WITHIN).unref();
   await service.close();
   return code;

@@ -45,6 +45,8 @@ export interface Comparison {
   readonly model: string;
   /** The driver; null if the model was refused. */
   readonly adapter: string | null;
+  /** What its steps were computed in; null if the model was refused. */
+  readonly arithmetic: Arithmetic | null;
   readonly steps: number;
   readonly envs: number;
   readonly seed: number;
@@ -94,6 +96,7 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
     return {
       ...asked,
       adapter: null,
+      arithmetic: null,
       oneStep: {},
       contacts: none,
       rows: none,
@@ -120,7 +123,8 @@ export async function compareWithMuJoCo(model: Model, options: CompareOptions = 
     options.onProgress?.(`compiling kernels for ${chunk} worlds`);
     await using simulation = await simulationOf(model, chunk, options);
     const compared = await compareSteps(model, world, simulation, { ...options, steps, envs, seed });
-    return { ...asked, adapter: simulation.deviceName, ...compared, unsupported: [], unsupportedElements: [] };
+    const { deviceName: adapter, arithmetic } = simulation;
+    return { ...asked, adapter, arithmetic, ...compared, unsupported: [], unsupportedElements: [] };
   } finally {
     world.delete();
   }

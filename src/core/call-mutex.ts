@@ -12,6 +12,11 @@ export class CallMutex {
     this.#name = name;
   }
 
+  /** Whether `close` was called. */
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
   /** Throws `closed`, or `call-in-flight` if an exclusive call has not resolved yet. */
   assertOpen(what: string): void {
     if (this.#closing) {

@@ -10,7 +10,8 @@ import { monitorSettings } from "../monitor/options.ts";
 import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
 import { writePlaces } from "../record/recorder.ts";
 import { readTuning } from "../batch/kernel/tuning.ts";
-import { placeBatch, planContext } from "../batch/device.ts";
+import { emitterReady } from "../batch/wasm/kernel-cache.ts";
+import { placeBatch, planContext, planFor } from "../batch/device.ts";
 import { chooseDevice, isHostDevice, namedDevice, type DeviceChoice } from "../batch/devices.ts";
 import { defineEnv } from "./host/batch-spec.ts";
 import { checkTask } from "./task/check-task.ts";
@@ -123,7 +124,7 @@ async function monitorOf(spec: EnvSpec, batch: Batch, vec: Settings<object>["vec
 }
 
 /**
- * The bytes of an environment, field by field, without a device.
+ * The bytes of an environment, field by field, without a device; `device: "wasm"` plans for one without an adapter.
  * @throws what makeVec throws for its arguments
  */
 export function planVec(id: string, options: NamedOptions, context?: PlanContext): Promise<Plan>;
@@ -133,7 +134,10 @@ export function planVec<O extends object>(
   context?: PlanContext,
 ): Promise<Plan>;
 export async function planVec(env: string | Task, options: object, context: PlanContext = {}): Promise<Plan> {
-  return (await planVecKernels(env, options as VecOptions, context)).plan;
+  await emitterReady();
+  const { settings, definition } = await defineVec(env, options);
+  const { vec } = settings;
+  return planFor(definition.batch(vec.numEnvs), vec, context).plan;
 }
 
 /** The traced kernels and the plan of an environment, without a device. */

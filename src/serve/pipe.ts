@@ -5,7 +5,7 @@ import { Lines } from "./lines.ts";
 import type { Service } from "./service.ts";
 import { encode, errorReply, LONGEST_LINE, okReply, partReply, readRequest } from "./wire.ts";
 
-/** Serves until the peer closes its end, or says what cannot be understood. */
+/** Serves until the peer closes its end or says `bye`, or says what cannot be understood. */
 export async function servePipe(service: Service, input: Readable, output: Pick<Writable, "write">): Promise<void> {
   const lines = new Lines();
   const failures: Error[] = [];
@@ -29,6 +29,7 @@ export async function servePipe(service: Service, input: Readable, output: Pick<
     const line = lines.next();
     if (line !== undefined) {
       if (line.trim() !== "") output.write(await answer(service, line, output));
+      if (service.isOver) return;
     } else if (failures.length > 0) throw failures[0];
     else if (lines.waiting > LONGEST_LINE)
       throw new CorralError("bad-request", `a request is longer than ${LONGEST_LINE} bytes.`);

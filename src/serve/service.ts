@@ -33,6 +33,7 @@ export class Service {
   readonly #options: ServiceOptions;
   readonly #calls: Calls;
   #greeted = false;
+  #isOver = false;
   #next = 1;
 
   constructor(options: ServiceOptions) {
@@ -53,10 +54,14 @@ export class Service {
   async call({ call, of, with: given = {} }: ServeRequest, tell: () => void): Promise<unknown> {
     if (call === "hello") return this.#hello(given);
     if (!this.#greeted) throw badProtocol(undefined);
+    if (call === "bye") {
+      this.#isOver = true;
+      return {};
+    }
     if (of === undefined) {
       const known = Object.hasOwn(this.#calls, call) ? this.#calls[call] : undefined;
       if (known) return known(given, tell);
-      throw unknownCall(call, ["hello", ...Object.keys(this.#calls)]);
+      throw unknownCall(call, ["hello", "bye", ...Object.keys(this.#calls)]);
     }
     const served = this.#held.get(of);
     if (!served)
@@ -65,6 +70,11 @@ export class Service {
     this.#held.delete(of);
     await served.close();
     return {};
+  }
+
+  /** Whether the peer has said that it is done: a forked copy of it may hold the pipe open. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** Closes all that is held. */

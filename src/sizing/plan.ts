@@ -7,21 +7,12 @@ import { settingsOf, type VecOptions } from "../env/host/options.ts";
 import { isRegistered, taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
 import type { Plan, PlanLimits } from "../memory/index.ts";
-import { planAgainst } from "../memory/problems.ts";
 import { printable } from "../memory/table.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { oracleBytes } from "../model/oracle.ts";
-import {
-  planArenas,
-  planOf,
-  type PlanHelp,
-  type BatchSpec,
-  type PlanContext,
-  type PlannedBatch,
-} from "../batch/batch.ts";
-import { assertComputes, hostPlan, planContext, onCpu, threadsOf } from "../batch/device.ts";
-import { namedHostDevice } from "../batch/devices.ts";
+import { planArenas, type PlanHelp, type BatchSpec, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
+import { planContext, planFor } from "../batch/device.ts";
 import type { Arithmetic } from "../batch/kernel/arithmetic.ts";
 import type { PlacementOptions } from "../batch/options.ts";
 import { prepare, type SimulationOptions } from "../batch/simulation-spec.ts";
@@ -90,13 +81,7 @@ export function planKernelsOf(
   context: PlanContext = {},
   help: PlanHelp = {},
 ): PlannedBatch {
-  const device = namedHostDevice(options);
-  const spec = planner.specOf(options);
-  assertComputes(options.arithmetic, device ?? options.device ?? "auto");
-  const given = planContext(options, options.numEnvs, context);
-  const planned = planOf(spec, device === undefined ? given : onCpu(given), help);
-  if (device === undefined) return planned;
-  return { ...planned, plan: planAgainst(hostPlan(planned, device, threadsOf(options)), planned.plan.budget) };
+  return planFor(planner.specOf(options), options, context, help);
 }
 
 /**

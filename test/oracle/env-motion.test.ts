@@ -190,6 +190,20 @@ test("a motion is read by its path, and columns that are named after joints lie 
   );
   // a number that is missing in the first line does not make it names
   await expect(loadMotion("nan,1\n0,1\n0,1", how)).rejects.toThrow(/qpos\[0\] of frame 0 is NaN/);
+  // columns of even width begin with blanks
+  expect((await loadMotion("  0  1\n 10  1\n", how)).duration).toBe(0.1);
+});
+
+test("a cell of a CSV that is no number is told of with its file, line and column", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
+  const file = join(folder, "sway.csv");
+  writeFileSync(file, "# made by hand\nhip,knee\n0,1\n\n0.5,abc\n");
+  const how = { model: PENDULUM, fps: 10 };
+  await expect(loadMotion(file, how)).rejects.toThrow(
+    `[bad-motion] the motion: line 5, column 2 ("knee") of ${file} is "abc"; it is a number, 0.25 for example.`,
+  );
+  rmSync(folder, { recursive: true });
+  await expect(loadMotion("0,1\n0,1,\n", how)).rejects.toThrow(/line 2, column 3 of its text is ""; it is a number/);
 });
 
 test("motions that do not fit are refused", async () => {

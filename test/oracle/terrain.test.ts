@@ -90,6 +90,7 @@ test.each([
   [undefined, /bad-option.*options of terrainHeights is undefined/],
   [{ size: [1, 1], counts: [2, 2], axes: "yaw" }, /axes of terrainHeights is "yaw"; it is "heading" or "world"/],
   [{ size: [1, 1], counts: [2, 2], offset: [0, 0, 1] }, /terrainHeights has no option "offset"/],
+  [{ size: [-1, 1], counts: [2, 2] }, /size of rayGrid is \[-1,1\]; it is two numbers of at least 0/],
   [{ size: [1, 1], counts: [1000, 1000] }, /counts of rayGrid is \[1000,1000\]; .*16384 rays at most/],
 ])("heights of %j are refused", async (options, says) => {
   const task = onTerrain({ observe: { h: terrainHeights("torso", options as never) } });

@@ -197,11 +197,12 @@ class Client:
             return
         try:
             if self._process.stdin is not None:
+                # a child that was forked from this process holds the pipe open as well
+                self._process.stdin.write(encode({"id": self._next, "call": "bye"}))
                 self._process.stdin.close()
-        except OSError:
+        except (OSError, ValueError):
             # it is gone already
             pass
-        # a child that was forked from this process holds the pipe open as well
         for end in (self._process.terminate, self._process.kill):
             try:
                 self._process.wait(timeout=CLOSE_WITHIN)

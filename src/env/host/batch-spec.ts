@@ -116,6 +116,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
   const monitored = monitoredOf(arenas);
   const batch = (numEnvs: number): BatchSpec => ({
     name: task.id,
+    mjcf: model.source.xml,
     numEnvs,
     params,
     unrolled: (target) => vec.unroll ?? unrollByDefault(model, target, isWide(model, vec.arithmetic, target)),

@@ -134,6 +134,11 @@ export class VectorEnv implements AsyncDisposable {
     return this.#exchange.infos;
   }
 
+  /** Whether `close` was called. */
+  get closed(): boolean {
+    return this.#mutex.isClosed;
+  }
+
   /** Where it runs. */
   get deviceName(): string {
     return this.#batch.deviceName;

@@ -56,13 +56,20 @@ const bad = (text: string, options?: ErrorOptions): CorralError =>
 /** Cells of a line that are numbers, or stand for one that is missing. */
 const isNumber = (cell: string): boolean => !Number.isNaN(Number(cell)) || /^[+-]?nan$/i.test(cell);
 
-/** Rows of a CSV, of which the first line may be names. */
-function rowsOfText(text: string): Given {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.startsWith("#"));
-  const cells = lines.map((line) => line.split(/[,;\t ]+/).map((cell) => cell.trim()));
-  const names = cells.length > 0 && !cells[0].every(isNumber) ? cells.shift() : undefined;
-  const rows = cells.map((row) => row.map((cell) => (cell === "" ? NaN : Number(cell))));
-  return { rows, fps: undefined, ...(names ? { names } : {}) };
+/** Rows of a CSV, of which the first line may be names. Throws `bad-motion` for a cell that is no number. */
+function rowsOfText(text: string, file: string): Given {
+  const lines = text.split(/\r?\n/).flatMap((line, at) => {
+    const isData = line.trim() !== "" && !line.startsWith("#");
+    return isData ? [{ at: at + 1, cells: line.trim().split(/[,;\t ]+/) }] : [];
+  });
+  const names = lines.length > 0 && !lines[0].cells.every(isNumber) ? lines.shift()!.cells : undefined;
+  for (const { at, cells } of lines) {
+    const wrong = cells.findIndex((cell) => cell === "" || !isNumber(cell));
+    if (wrong < 0) continue;
+    const column = `column ${wrong + 1}${names?.[wrong] ? ` (${show(names[wrong])})` : ""}`;
+    throw bad(`line ${at}, ${column} of ${file} is ${show(cells[wrong])}; it is a number, 0.25 for example`);
+  }
+  return { rows: lines.map(({ cells }) => cells.map(Number)), fps: undefined, ...(names ? { names } : {}) };
 }
 
 interface Given {
@@ -73,13 +80,13 @@ interface Given {
 }
 
 /** @throws CorralError bad-motion, bad-npy, and what unpacking throws */
-async function rowsOf(source: MotionSource): Promise<Given> {
+async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   // one line is no motion, so a path
   if (source instanceof URL || (typeof source === "string" && !/[\r\n]/.test(source.trim())))
-    return rowsOf(await readFile(source, "the motion"));
-  if (typeof source === "string") return rowsOfText(source);
+    return rowsOf(await readFile(source, "the motion"), String(source));
+  if (typeof source === "string") return rowsOfText(source, file);
   if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
-  if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source));
+  if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source), file);
   const files = await unpackZip(source, "the npz").catch((cause: unknown) => {
     throw bad(`its npz cannot be read: it was cut short, or is no npz`, { cause });
   });

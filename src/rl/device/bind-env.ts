@@ -107,13 +107,14 @@ async function transferOf(
   return { transfer, arenas: Object.fromEntries(COPIED.map((arena) => [`env.${arena}`, nameOf(arena)])) };
 }
 
-/** Binds the kernels that observe, act and store in an environment of the learner's shape. */
+/** Binds the kernels that observe, act and store in an environment of the learner's shape. Throws `closed`, `gpu-required`. */
 export async function bindEnv<K extends KernelName>(
   core: DeviceCore,
   env: LearnerEnv,
   binding: Binding<K>,
 ): Promise<Bound> {
   learnerDeviceOf(env);
+  if (env.closed) throw new CorralError("closed", `${env.id} was closed. Make another one for the learner.`);
   const views: Views<ArenaView> = (env.gpu ?? env.wasm)!;
   const word = (view: ArenaView) => view.offset / 4;
   const { rewards, terminated, truncated, resets, status, episodeLengths, episodeReturns } = views;

@@ -41,6 +41,8 @@ export type Actions = Float32Array | Int32Array | readonly number[];
 /** Environments as a learner steps them. */
 export interface LearnerEnv
   extends PlannedEnv, Pick<VectorEnv, "worldIds" | "maxEpisodeSteps" | "deviceName" | "observations">, AsyncDisposable {
+  /** Whether it was closed; the user's own do not say. */
+  readonly closed?: boolean;
   readonly gpu: GpuViews | undefined;
   readonly wasm: WasmViews | undefined;
   reset(options?: { readonly seed?: number | bigint }): Promise<LearnerStep>;

@@ -61,6 +61,7 @@ describe("corral compare", () => {
     const found = JSON.parse(stdout) as Comparison;
     expect(found).toMatchObject({
       model: PENDULUM,
+      arithmetic: "float32",
       steps: 10,
       envs: 2,
       seed: 3,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as corral from "../../../src/env/index.ts";
 import { rover } from "../../support/rover.ts";
 
-const { command, inContact, jointLimitCost, makeVec, outside, push, ramp } = corral;
+const { command, inContact, jointLimitCost, makeVec, outside, powerCost, push, ramp } = corral;
 const { startAround, timeOut, touchdown, tracking, velocityCost, velocityLimit } = corral;
 type Any = any; // eslint-disable-line
 const term = (value: unknown) => ({ reward: { r: value } });
@@ -173,6 +173,11 @@ test.each<[string, object, string]>([
     "timeOut",
     { truncated: { t: (timeOut as Any)() } },
     "[bad-term] task Rover, truncated.t: timeOut is undefined; it is a number of seconds, above 0.",
+  ],
+  [
+    "power of some",
+    term((powerCost as Any)(["x"])),
+    '[bad-term] task Rover, reward.r: what powerCost was given is ["x"]; it is nothing: it is of all actuators; velocityCost and torqueCost take joints.',
   ],
   [
     "outside",

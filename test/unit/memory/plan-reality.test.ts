@@ -1,6 +1,6 @@
 // plan against reality: what a simulation makes on a device is what its plan says, to the byte
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { makeVec, planVec, type VecOptions } from "../../../src/env/index.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/device.ts";
 import { createBudget } from "../../../src/memory/device-budget.ts";
@@ -190,6 +190,20 @@ describe("a plan of a simulation", () => {
     } finally {
       await createBudget(gpu, { limit: before });
     }
+  });
+
+  test("tells of float32 for each model that needs more, whatever its name", async () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const tied = (size: number) =>
+      loadModel(`<mujoco><worldbody><body name="a"><freejoint/><geom size="${size}"/></body></worldbody>
+        <equality><connect body1="a" anchor="0 0 0"/></equality></mujoco>`);
+    for (const size of [0.1, 0.1, 0.2]) {
+      await using _ = await createSimulation(await tied(size), { numEnvs: 1, device: gpu });
+    }
+    expect(warned.mock.calls.map(([, kind]) => (kind as { code?: string }).code ?? kind)).toEqual(
+      Array(2).fill("corral-float32"),
+    );
+    warned.mockRestore();
   });
 
   test("has limits that bind", async () => {

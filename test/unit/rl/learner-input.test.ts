@@ -72,6 +72,13 @@ describe("refused", () => {
     expect(await made).toMatch(/^\[bad-option\] evalEnvs is 9; the learner has room for 3 worlds/);
   });
 
+  test("environments that were closed", async () => {
+    const closed = await makeVec("CartPole", { numEnvs: 8, device: "wasm", threads: 1 });
+    await closed.close();
+    const making = Ppo.create(closed, SMALL);
+    await expect(making).rejects.toThrow("[closed] CartPole was closed. Make another one for the learner.");
+  });
+
   test("calls at the wrong time reject, and do not throw", async () => {
     const ppo = await Ppo.create(env, SMALL);
     const first = ppo.iterate();

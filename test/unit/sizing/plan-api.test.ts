@@ -28,6 +28,19 @@ describe("plan()", () => {
     expect(await plan("CartPole", { numEnvs: 64 })).toMatchObject(await planVec("CartPole", { numEnvs: 64 }));
   });
 
+  test("follows the device of the options, as planSimulation and planVec do", async () => {
+    const model = await loadModel("test/models/joint_hinge.xml");
+    const on = { numEnvs: 64, device: "wasm", threads: 1 } as const;
+    await using simulation = await createSimulation(model, on);
+    await using envs = await makeVec("CartPole", on);
+    expect(planSimulation(model, on).fields).toEqual(simulation.plan.fields);
+    expect((await planVec("CartPole", on)).fields).toEqual(envs.plan.fields);
+    expect(await plan("CartPole", on)).toMatchObject({ totalBytes: envs.plan.totalBytes });
+    const says = /\[bad-option\] device is "wsam"/;
+    expect(() => planSimulation(model, { ...on, device: "wsam" as never })).toThrow(says);
+    await expect(planVec("CartPole", { ...on, device: "wsam" as never })).rejects.toThrow(says);
+  });
+
   test("takes a task", async () => {
     const task = defineTask({
       id: "Hinge",

@@ -2,18 +2,28 @@
 import { abs, mul, sub, sum, type Scalar } from "../../../trace/scalar.ts";
 import type { Scene } from "../task.ts";
 import { sumOfSquares } from "./basics.ts";
-import { dofsOf } from "./source.ts";
+import { dofsOf, needs } from "./source.ts";
+
+const ALL_OF_ACTION = "it is of the whole action; velocityCost and torqueCost take joints";
+
+/** Throws `bad-term` for what a cost would ignore. */
+function takesNothing(name: string, given: readonly unknown[], why: string): void {
+  needs(given.length === 0, `what ${name} was given`, given[0], `nothing: ${why}`);
+}
 
 /** Sum of the squares of the action. */
 export const controlCost =
-  () =>
-  (s: Scene): Scalar =>
-    sumOfSquares(s.action);
+  (...given: never[]) =>
+  (s: Scene): Scalar => {
+    takesNothing("controlCost", given, ALL_OF_ACTION);
+    return sumOfSquares(s.action);
+  };
 
 /** Sum of the squares of the change of the action since the control step before; the first is measured from zero. */
 export const actionRateCost =
-  () =>
+  (...given: never[]) =>
   (s: Scene): Scalar => {
+    takesNothing("actionRateCost", given, ALL_OF_ACTION);
     const last = s.previous("action", (t) => t.action);
     return sumOfSquares(s.action.map((x, i) => sub(x, last[i])));
   };
@@ -38,6 +48,8 @@ export const torqueCost =
 
 /** Mechanical power of the actuators, each taken without its sign (W). */
 export const powerCost =
-  () =>
-  (s: Scene): Scalar =>
-    sum(s.d.actuator_force.all().map((f, i) => abs(mul(f, s.d.actuator_velocity.at(i)))));
+  (...given: never[]) =>
+  (s: Scene): Scalar => {
+    takesNothing("powerCost", given, "it is of all actuators; velocityCost and torqueCost take joints");
+    return sum(s.d.actuator_force.all().map((f, i) => abs(mul(f, s.d.actuator_velocity.at(i)))));
+  };

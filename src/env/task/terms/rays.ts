@@ -199,7 +199,8 @@ const isCounts = (x: unknown): boolean =>
 export function rayGrid(options: RayGridOptions): PatternRay[] {
   const { size, counts, offset = [0, 0, 0], direction = [0, 0, -1] } = options;
   needsOptions("rayGrid", options, ["size", "counts", "offset", "direction"]);
-  needs(Array.isArray(size) && size.length === 2 && size.every(isNumber), "size of rayGrid", size, "two numbers (m)");
+  const isSize = Array.isArray(size) && size.length === 2 && size.every((x) => isNumber(x) && x >= 0);
+  needs(isSize, "size of rayGrid", size, "two numbers of at least 0 (m)");
   needs(isCounts(counts), "counts of rayGrid", counts, `two whole numbers above 0, ${MOST_RAYS} rays at most`);
   needs(isVector(offset), "offset of rayGrid", offset, "three numbers (m)");
   needs(isVector(direction) && length(direction) > 0, "direction of rayGrid", direction, "a vector that is not zero");
