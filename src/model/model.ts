@@ -8,7 +8,7 @@ import { compilePath, compileStored, compileXml } from "./compile.ts";
 import { assertModel, printableModel, type Model, type ObjectKind } from "./model-data.ts";
 import { overrideOption, type OptionOverrides } from "./options.ts";
 import { checkSource, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
-import { isPlaced, withTerrain, type PlacedTerrain } from "./terrain/place.ts";
+import { checkGround, isPlaced, withTerrain, type PlacedTerrain } from "./terrain/place.ts";
 
 export { assertModel, NAMED } from "./model-data.ts";
 export type { Model, ModelStatistic, ObjectKind, SpeedLimit } from "./model-data.ts";
@@ -61,7 +61,7 @@ const LOAD_OPTIONS = {
  * `robot.zip/scene.xml` where it holds several), or its XML text (which starts with "<").
  * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
  * @throws CorralError bad-option, unknown-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, unexpanded-xacro, bad-archive, several-models,
- *   mujoco-memory, and
+ *   mujoco-memory, bad-terrain, and
  *   model-compile with MuJoCo's own text.
  */
 export async function loadModel(pathOrXml: string | URL, options: LoadOptions = {}): Promise<Model> {
@@ -77,9 +77,14 @@ export async function loadModel(pathOrXml: string | URL, options: LoadOptions = 
     throw new CorralError("bad-option", `assets go with an XML string; the files of a path are read from disk.`);
   }
   const edit = (xml: string, name: string) => (terrain ? withTerrain(xml, terrain, name) : xml);
-  if (!isXml) return printableModel(await compilePath(pathOrXml, visuals, edit));
-  const source = sourceOfXml(pathOrXml, assets ?? {}, visuals);
-  return printableModel(await compileXml({ ...source, xml: edit(source.xml, XML_TEXT) }));
+  const compiled = async () => {
+    if (!isXml) return compilePath(pathOrXml, visuals, edit);
+    const source = sourceOfXml(pathOrXml, assets ?? {}, visuals);
+    return compileXml({ ...source, xml: edit(source.xml, XML_TEXT) });
+  };
+  const model = await compiled();
+  if (terrain) checkGround(model, terrain);
+  return printableModel(model);
 }
 
 /** Compiles a source that something else holds, such as a recording. Throws as `loadModel`. */

@@ -22,6 +22,28 @@ const INERTIAL: ReadonlySet<RandomField> = new Set<RandomField>([
 /** Fields that the lengths of tendons at qpos0 depend on. */
 const PLACES: readonly RandomField[] = ["body_pos", "body_quat", "site_pos", "qpos0"];
 
+/**
+ * Whether nothing hangs on where a body is but what touches it: it has no joints, no bodies, no sites, and no equality
+ * holds anything to it.
+ */
+export function isScenery(model: Model, body: number): boolean {
+  const holds = (e: number) =>
+    (model.eq_type[e] === mjtEq.CONNECT || model.eq_type[e] === mjtEq.WELD) && equalityBodies(model, e).includes(body);
+  return (
+    model.body_weldid[body] === 0 &&
+    !model.body_parentid.includes(body) &&
+    !model.site_bodyid.includes(body) &&
+    !Array.from({ length: model.neq }, (_, e) => e).some(holds)
+  );
+}
+
+/** Whether inverse inertias hang on a number that is drawn. */
+const counts = (model: Model, { field, index }: Entry): boolean =>
+  !(
+    (field === "body_pos" && isScenery(model, Math.floor(index / 3))) ||
+    (field === "body_quat" && isScenery(model, Math.floor(index / 4)))
+  );
+
 type DerivedField =
   | "dof_invweight0"
   | "body_subtreemass"
@@ -80,7 +102,8 @@ export function derivedOf(
   const every = (field: DerivedField) => Array.from({ length: fieldSize(model, field) }, (_, i) => i);
   if (drawn.has("body_mass")) derive("body_subtreemass", every("body_subtreemass"));
   let wanted: Wanted = {};
-  if ([...INERTIAL].some((name) => drawn.has(name))) {
+  const counted = new Set(entries.filter((e) => counts(model, e)).map((e) => e.field));
+  if ([...INERTIAL].some((name) => counted.has(name))) {
     const { bodies, tendons, actuators } = inertiasRead(model);
     wanted = { bodies, tendons, actuators };
     derive("dof_invweight0", every("dof_invweight0"));
@@ -91,7 +114,7 @@ export function derivedOf(
     );
     derive("tendon_invweight0", tendons);
     derive("actuator_acc0", actuators);
-    if (PLACES.some((name) => drawn.has(name))) derive("tendon_length0", every("tendon_length0"));
+    if (PLACES.some((name) => counted.has(name))) derive("tendon_length0", every("tendon_length0"));
   }
   if (drawn.has("geom_size"))
     derive("geom_rbound", new Set(entries.filter((e) => e.field === "geom_size").map((e) => Math.floor(e.index / 3))));

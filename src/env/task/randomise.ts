@@ -1,15 +1,14 @@
 // checks and plans what each world draws of its model when an episode starts; the draw is env/kernel/world-model.ts
 import { CorralError } from "../../core/errors.ts";
 import { inLine, show } from "../../core/show.ts";
-import { mjtCamLight, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtObj } from "../../model/enums.ts";
+import { mjtGeom, mjtJoint } from "../../model/enums.ts";
 import { fieldShape } from "../../model/fields.ts";
-import { geomPairs } from "../../model/pairs.ts";
 import { describe, leftOutText, type Model } from "../../model/model.ts";
-import { hasEllipsoids } from "../../physics/smooth/fluid.ts";
 import type { Wanted } from "../../physics/set_const.ts";
 import { alternatives } from "../../core/names.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { gridCount } from "./grid.ts";
+import { bad, checkCentres, checkModel, checkPose } from "./randomise-checks.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
 import type { Distribution, RandomField, Randomisation, Task, TermSource } from "./task.ts";
@@ -64,9 +63,6 @@ export interface RandomPlan {
   /** Bodies, tendons and actuators of which inertias are derived. */
   readonly wanted: Wanted;
 }
-
-const bad = (place: string, text: string, details: Record<string, unknown> = {}): CorralError =>
-  new CorralError("bad-randomise", `${place}: ${text}.`, { term: place, ...details });
 
 /**
  * Resolves what a task randomises.
@@ -184,6 +180,7 @@ function entriesOf(
     .map((index) => ({ field: name, index, nominal: values[index] }));
   const chosen = picked(place, name, all, width, only).filter((e) => exists(name, e, model, of !== undefined));
   if (chosen.length === 0) throw bad(place, `there is no ${name} to randomise in this model`);
+  checkPose(place, name, chosen, model);
   if (name === "body_ipos") checkCentres(place, chosen, model);
   return chosen;
 }
@@ -233,45 +230,6 @@ function picked(
   const wrong = only?.find((k) => !Number.isInteger(k) || k < 0 || k >= width);
   if (wrong !== undefined) throw bad(place, `element is ${wrong}; ${name} has elements 0 to ${width - 1}`);
   return all.filter((e) => !only || only.includes(e.index % width));
-}
-
-/** What else would have to change, and does not. */
-function checkModel(place: string, name: RandomField, model: Model): void {
-  const refuse = (what: string) => bad(place, `${name} cannot be randomised in this model: ${what}`);
-  const muscle = model.actuator_gaintype.includes(mjtGain.MUSCLE);
-  if (/^actuator_(gain|bias)prm$/.test(name) && muscle) throw refuse("its muscles' curves are computed from the MJCF");
-  if (name === "actuator_gear") {
-    if (muscle) throw refuse("the length ranges of its muscles go with their gear");
-    if ([...model.actuator_damping, ...model.actuator_armature].some((x) => x !== 0))
-      throw refuse("damping or armature of its actuators goes with their gear");
-  }
-  if (name === "geom_size" && hasEllipsoids(model))
-    throw refuse("what fluids do to its ellipsoids is computed from the sizes of the MJCF");
-  const { HFIELD } = mjtGeom;
-  if (name === "geom_size" && geomPairs(model).some((p) => model.geom_type[p.geom1] === HFIELD))
-    throw refuse("how much of its height fields a geom covers is planned from the sizes of the MJCF");
-  const places: readonly string[] = ["geom_size", "geom_pos", "site_pos"];
-  if (places.includes(name) && model.nwrap > 0 && Array.from(model.wrap_type).some((w) => w >= 4))
-    throw refuse("tendons wrap around its geoms");
-  const connects = Array.from(model.eq_type).some((t, e) => t === mjtEq.CONNECT && model.eq_objtype[e] !== mjtObj.SITE);
-  if (["body_pos", "body_quat", "qpos0"].includes(name) && connects)
-    throw refuse("the anchors of its connects go with the default pose; use sites");
-  const tracks = Array.from(model.cam_mode).some((mode) => mode === mjtCamLight.TRACK || mode === mjtCamLight.TRACKCOM);
-  if (["body_pos", "body_quat", "qpos0"].includes(name) && tracks)
-    throw refuse("the offsets of its tracking cameras go with the default pose");
-}
-
-/**
- * MuJoCo compiles a lone body whose dofs lie along its principal axes with a diagonal mass matrix, which leaves no room
- * for a centre of mass elsewhere.
- */
-function checkCentres(place: string, entries: readonly Entry[], model: Model): void {
-  const body = entries.map(({ index }) => Math.floor(index / 3)).find((b) => model.body_simple[b] > 0);
-  if (body === undefined) return;
-  throw bad(
-    place,
-    `body_ipos of ${describe(model, "body", body)} cannot be randomised: MuJoCo has compiled it as a simple body, whose inertia is diagonal in its dofs. Give it an <inertial> in the MJCF whose pos is a little (1e-4 m) off the body's origin`,
-  );
 }
 
 /** Steps of a grid: so many are drawn each as often as float32 can tell. */

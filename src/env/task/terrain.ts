@@ -16,23 +16,28 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { idOf, type Model } from "../../model/model.ts";
-import { geomPosOf, isPlaced, type PlacedTerrain } from "../../model/terrain/place.ts";
+import { groundPlace, groundPosOf, isPlaced, otherBoxes, type PlacedTerrain } from "../../model/terrain/place.ts";
 import { CorralError } from "../../core/errors.ts";
+import type { Vec3 } from "../../trace/vector.ts";
 import type { Randomisation, Scene, Task, TaskTerrain, TermSource } from "./task.ts";
 import { placeOf, termCondition } from "./term-value.ts";
 
 const NEXT = "terrain";
 
-const geomOf = (s: Scene, { geom }: PlacedTerrain): number => idOf(s.model, "geom", geom);
+/** Where the world's ground lies: its middle, of a field at the height of its lowest point (m). */
+export function groundAt(s: Scene, terrain: PlacedTerrain): Vec3 {
+  const { field, kind, name } = groundPlace(terrain);
+  return s.m[field].vec3(idOf(s.model, kind, name));
+}
 
 /** The row that the world is on, from 0, the easiest. */
 export function rowOf(s: Scene, terrain: PlacedTerrain): Scalar {
-  const x = s.m.geom_pos.at(3 * geomOf(s, terrain));
+  const [x] = groundAt(s, terrain);
   return round(sub((terrain.ground.rows - 1) / 2, div(x, terrain.ground.patch)));
 }
 
 function columnOf(s: Scene, terrain: PlacedTerrain): Scalar {
-  const y = s.m.geom_pos.at(3 * geomOf(s, terrain) + 1);
+  const [, y] = groundAt(s, terrain);
   return round(sub((terrain.ground.columns - 1) / 2, div(y, terrain.ground.patch)));
 }
 
@@ -58,7 +63,7 @@ function nextRow(s: Scene, terrain: TaskTerrain, id: string): Scalar {
 
 /** What each world draws of a terrain: where its field lies. */
 export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, Randomisation> {
-  const { ground, geom, promote, demote } = terrain;
+  const { ground, promote, demote } = terrain;
   const { rows, columns, patch } = ground;
   const moves = promote !== undefined || demote !== undefined;
   const { startRows = moves ? 1 : rows } = terrain;
@@ -76,15 +81,16 @@ export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, R
   };
   const y = (s: Scene): Scalar => placeOfLine(anyOf(s.random.uniforms(1)[0], columns), columns);
   const lifts = Array.from({ length: rows * columns }, (_, i) =>
-    Math.fround(geomPosOf(ground, Math.floor(i / columns), i % columns)[2]),
+    Math.fround(groundPosOf(ground, Math.floor(i / columns), i % columns)[2]),
   );
   const z = (s: Scene): Scalar => {
     const [row, column] = [rowOf(s, terrain), columnOf(s, terrain)];
     return table("terrain_lifts", lifts)(toI32(clamp(add(mul(row, columns), column), 0, lifts.length - 1)));
   };
+  const { field, name } = groundPlace(terrain);
   const drawn = (element: number, value: (s: Scene) => Scalar, within: readonly [number, number]): Randomisation => ({
-    field: "geom_pos",
-    of: geom,
+    field,
+    of: name,
     element,
     set: { value, within },
   });
@@ -93,6 +99,19 @@ export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, R
     terrain_y: drawn(1, y, [-half(columns), half(columns)]),
     terrain_z: drawn(2, z, [Math.min(...lifts), Math.max(...lifts)]),
   };
+}
+
+/** What a task randomises, with all boxes of its ground where it names the geom that they stand in for. */
+export function ofAllBoxes(
+  randomise: Readonly<Record<string, Randomisation>>,
+  { ground, geom }: PlacedTerrain,
+): Readonly<Record<string, Randomisation>> {
+  if (ground.as !== "boxes") return randomise;
+  const each = (item: Randomisation): Randomisation => {
+    const names = typeof item?.of === "string" ? [item.of] : item?.of;
+    return Array.isArray(names) && names.includes(geom) ? { ...item, of: [...names, otherBoxes(geom)] } : item;
+  };
+  return Object.fromEntries(Object.entries(randomise).map(([name, item]) => [name, each(item)]));
 }
 
 /** @throws CorralError bad-task */

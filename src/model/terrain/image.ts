@@ -32,5 +32,15 @@ export async function terrainFromImage(png: URL | string | Uint8Array, options: 
   const [nrow, ncol] = [surfaces!.nrow[0], surfaces!.ncol[0]];
   if (nrow < 2 || ncol < 2) throw bad(`${name} has ${ncol} x ${nrow} pixels; a terrain has at least 2 x 2 points`);
   const heights = Int32Array.from(surfaces!.elevations, (x) => Math.round((x * height) / UNIT));
-  return { ncol, nrow, cell, heights, unit: UNIT, rows: 1, columns: 1, patch: Math.min(ncol - 1, nrow - 1) * cell };
+  return {
+    as: "field",
+    ncol,
+    nrow,
+    cell,
+    heights,
+    unit: UNIT,
+    rows: 1,
+    columns: 1,
+    patch: Math.min(ncol - 1, nrow - 1) * cell,
+  };
 }

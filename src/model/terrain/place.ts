@@ -2,10 +2,13 @@
 import { inLine, show } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
-import { patchAt, spanOf, type Terrain } from "./terrain.ts";
+import { mjtObj } from "../enums.ts";
+import type { Model } from "../model-data.ts";
+import { groundBoxes } from "./boxes.ts";
+import { bad, patchAt, spanOf, type Terrain } from "./terrain.ts";
 
-/** Name of the height field in the MJCF. */
-const FIELD = "corral-terrain";
+/** Name of the height field in the MJCF, or of the body that the boxes are of. */
+const GROUND = "corral-terrain";
 /** Solid ground below the lowest point (m). */
 const BASE = 1;
 /** Height that MuJoCo is told of ground that is level: it takes none of 0 (m). */
@@ -28,13 +31,22 @@ export const isPlaced = (x: unknown): x is PlacedTerrain => {
   return ground?.heights instanceof Int32Array && typeof geom === "string";
 };
 
-const short = (x: number): string => String(Number(x.toPrecision(9)));
+const placed = (numbers: readonly number[]): string => numbers.map((x) => Number(x.toPrecision(9))).join(" ");
 
-/** Where the field's geom is so that a patch's middle is at the origin (m). */
-export function geomPosOf(t: Terrain, row: number, column: number): readonly [number, number, number] {
+/** Where the field's geom is, or the body of the boxes, so that a patch's middle is at the origin (m). */
+export function groundPosOf(t: Terrain, row: number, column: number): readonly [number, number, number] {
   const [x, y, height] = patchAt(t, row, column);
-  return [-x, -y, spanOf(t)[0] - height];
+  return [-x, -y, (t.as === "boxes" ? 0 : spanOf(t)[0]) - height];
 }
+
+/** The number of the model that is where the ground lies, x, y and z one after the other. */
+export const groundPlace = ({ ground, geom }: PlacedTerrain) =>
+  ground.as === "boxes"
+    ? ({ field: "body_pos", kind: "body", name: GROUND } as const)
+    : ({ field: "geom_pos", kind: "geom", name: geom } as const);
+
+/** A pattern of the names of the boxes beside the first, which has the geom's own name. */
+export const otherBoxes = (geom: string): string => `${geom}.*`;
 
 /** @throws CorralError bad-terrain */
 function checkContacts({ priority, solref }: PlacedTerrain): void {
@@ -48,12 +60,62 @@ function checkContacts({ priority, solref }: PlacedTerrain): void {
 }
 
 /**
+ * What names the geom that boxes stand in for would mean the first of them alone.
+ * @throws CorralError bad-terrain
+ */
+export function checkGround(model: Model, { ground, geom }: PlacedTerrain): void {
+  if (ground.as !== "boxes") return;
+  const first = model.names.geom.indexOf(geom);
+  const fail = (what: string) =>
+    bad(
+      `${what} names the geom "${inLine(geom)}", which is ${groundBoxes(ground).length} boxes here; name the body "${GROUND}", leave it out, or take ground as: "field"`,
+    );
+  const pair = Array.from(model.pair_geom1).findIndex((g, i) => g === first || model.pair_geom2[i] === first);
+  if (pair >= 0) throw fail(`pair ${pair}`);
+  const isIt = (types: Int32Array, ids: Int32Array, s: number) => types[s] === mjtObj.GEOM && ids[s] === first;
+  const { sensor_objtype, sensor_objid, sensor_reftype, sensor_refid } = model;
+  const sensor = Array.from(sensor_objtype).findIndex(
+    (_, s) => isIt(sensor_objtype, sensor_objid, s) || isIt(sensor_reftype, sensor_refid, s),
+  );
+  if (sensor >= 0) throw fail(`sensor "${inLine(model.names.sensor[sensor])}"`);
+}
+
+/** What stands in for the geom's tag: `own` is the tag with what is said of the terrain's contacts. */
+interface Stead {
+  readonly geoms: string;
+  readonly asset: string;
+}
+
+function asField(t: Terrain, own: (what: string) => string): Stead {
+  const [low, high] = spanOf(t);
+  const size = [((t.ncol - 1) * t.cell) / 2, ((t.nrow - 1) * t.cell) / 2, Math.max(high - low, LEAST_HEIGHT), BASE];
+  // the text's first row is the farthest along y
+  const rows = Array.from({ length: t.nrow }, (_, r) => {
+    const from = (t.nrow - 1 - r) * t.ncol;
+    return t.heights.subarray(from, from + t.ncol).join(" ");
+  });
+  return {
+    geoms: own(`type="hfield" hfield="${GROUND}" pos="${placed(groundPosOf(t, 0, 0))}"`),
+    asset: `<asset><hfield name="${GROUND}" nrow="${t.nrow}" ncol="${t.ncol}" size="${placed(size)}" elevation="${rows.join("\n")}"/></asset>`,
+  };
+}
+
+function asBoxes(t: Terrain, own: (what: string) => string): Stead {
+  const tags = groundBoxes(t).map(({ pos, half }, i) => {
+    const tag = own(`type="box" size="${placed(half)}" pos="${placed(pos)}" mass="0"`);
+    return i === 0 ? tag : tag.replace(/(\sname\s*=\s*(["']))(.*?)\2/, `$1$3.${i}$2`);
+  });
+  return { geoms: `<body name="${GROUND}" pos="${placed(groundPosOf(t, 0, 0))}">${tags.join("\n")}</body>`, asset: "" };
+}
+
+/**
  * The text of an MJCF with a terrain in place of a geom of its world, such as its floor: contacts, friction and material
- * stay those of the geom. The middle of the first patch is at the origin.
+ * stay those of the geom. The middle of the first patch is at the origin. Of boxes the first has the geom's name, the
+ * others have it with a number (`floor.1`); all are of a body of their own.
  * @throws CorralError bad-terrain, or unknown-name if the text itself (not what it includes) has no such geom
  */
-export function withTerrain(xml: string, placed: PlacedTerrain, name: string): string {
-  const { ground: t, geom } = placed;
+export function withTerrain(xml: string, terrain: PlacedTerrain, name: string): string {
+  const { ground, geom, priority, solref } = terrain;
   // comments as blanks, so that places stay
   const text = xml.replace(/<!--[\s\S]*?-->/g, (comment) => " ".repeat(comment.length));
   const tags = [...text.matchAll(/<geom\b(?:[^>"']|"[^"]*"|'[^']*')*>/g)];
@@ -71,27 +133,21 @@ export function withTerrain(xml: string, placed: PlacedTerrain, name: string): s
       { nearest },
     );
   }
-  const [low, high] = spanOf(t);
-  const field = [((t.ncol - 1) * t.cell) / 2, ((t.nrow - 1) * t.cell) / 2, Math.max(high - low, LEAST_HEIGHT), BASE];
-  // the text's first row is the farthest along y
-  const rows = Array.from({ length: t.nrow }, (_, r) => {
-    const from = (t.nrow - 1 - r) * t.ncol;
-    return t.heights.subarray(from, from + t.ncol).join(" ");
-  });
-  const asset = `<asset><hfield name="${FIELD}" nrow="${t.nrow}" ncol="${t.ncol}" size="${field.map(short).join(" ")}" elevation="${rows.join("\n")}"/></asset>`;
-  const pos = geomPosOf(t, 0, 0).map(short).join(" ");
-  checkContacts(placed);
-  const { priority, solref } = placed;
-  const own = Object.entries({ priority, solref: solref?.join(" ") }).filter(([, value]) => value !== undefined);
+  checkContacts(terrain);
+  const given = Object.entries({ priority, solref: solref?.join(" ") }).filter(([, value]) => value !== undefined);
   const named = ["type", "size", "pos", "quat", "axisangle", "euler", "xyaxes", "zaxis", "fromto", "mesh", "hfield"];
+  if (ground.as === "boxes") named.push("mass", "density");
   const other = new RegExp(
-    String.raw`\s(${[...named, ...own.map(([key]) => key)].join("|")})\s*=\s*(?:"[^"]*"|'[^']*')`,
+    String.raw`\s(${[...named, ...given.map(([key]) => key)].join("|")})\s*=\s*(?:"[^"]*"|'[^']*')`,
     "g",
   );
-  const said = own.map(([key, value]) => ` ${key}="${value}"`).join("");
-  const tag = found[0]
-    .replace(other, "")
-    .replace(/^<geom/, `<geom type="hfield" hfield="${FIELD}" pos="${pos}"${said}`);
-  const at = found.index;
-  return `${xml.slice(0, at)}${tag}${xml.slice(at + found[0].length, end)}${asset}${xml.slice(end)}`;
+  const said = given.map(([key, value]) => ` ${key}="${value}"`).join("");
+  const [tag, after] = [found[0], found.index + found[0].length];
+  const closed = tag.endsWith("/>") ? "" : /^\s*<\/geom\s*>/.exec(text.slice(after))?.[0];
+  if (closed === undefined)
+    throw bad(`the geom "${inLine(geom)}" of ${name} has elements of its own, which a terrain has not; leave them out`);
+  const empty = tag.replace(/\/?>$/, "/>").replace(other, "");
+  const own = (what: string) => empty.replace(/^<geom/, `<geom ${what}${said}`);
+  const { geoms, asset } = ground.as === "boxes" ? asBoxes(ground, own) : asField(ground, own);
+  return `${xml.slice(0, found.index)}${geoms}${xml.slice(after + closed.length, end)}${asset}${xml.slice(end)}`;
 }

@@ -1,4 +1,4 @@
-// ground as one height field: rows of rising difficulty, a column for each kind, square patches with level middles
+// ground as one height field or as boxes: rows of rising difficulty, a column for each kind, square patches with level middles
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
@@ -21,13 +21,22 @@ export interface TerrainOptions {
   readonly middle?: number;
   /** Width of a cell (m). Default 0.1. */
   readonly cell?: number;
+  /**
+   * "field": one height field, linear between the corners of cells. "boxes": boxes, whose tops are level cells, with
+   * upright sides. Default "field".
+   */
+  readonly as?: TerrainForm;
   /** Level ground around all patches (m). Default 4. */
   readonly border?: number;
 }
 
-/** Ground as a height field. Lengths in metres. */
+/** What ground is made of. */
+export type TerrainForm = "field" | "boxes";
+
+/** Ground. Lengths in metres. */
 export interface Terrain {
-  /** Points along x and along y, and how far they are apart. */
+  readonly as: TerrainForm;
+  /** Points of a field, or cells of boxes, along x and along y, and how far they are apart. */
   readonly ncol: number;
   readonly nrow: number;
   readonly cell: number;
@@ -112,8 +121,9 @@ export function makeTerrain(options: TerrainOptions): Terrain {
     middle = 1.5,
     cell = 0.1,
     border = 4,
+    as = "field",
   } = optionsOf(options, "options of a terrain");
-  onlyOptions("a terrain", options, ["seed", "columns", "rows", "patch", "middle", "cell", "border"]);
+  onlyOptions("a terrain", options, ["seed", "columns", "rows", "patch", "middle", "cell", "border", "as"]);
   if (!Array.isArray(columns) || columns.length === 0)
     throw bad(`columns of a terrain are ${show(columns)}; they are a list of kinds: ${Object.keys(KINDS).join(", ")}`);
   wanted("rows", rows, 1, true);
@@ -121,8 +131,11 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   wanted("border", border, 0);
   wanted("middle", middle, 0);
   wanted("patch", patch, middle + 2 * cell);
+  if (as !== "field" && as !== "boxes") throw bad(`as of a terrain is ${show(as)}; it is "field" or "boxes"`);
+  // a field has a point at each end of its cells, boxes are the cells themselves
+  const last = as === "field" ? 1 : 0;
   const [side, edge] = [cellsOf("patch", patch, cell), cellsOf("border", border, cell)];
-  const [ncol, nrow] = [rows * side + 2 * edge + 1, columns.length * side + 2 * edge + 1];
+  const [ncol, nrow] = [rows, columns.length].map((count) => count * side + 2 * edge + last);
   if (ncol * nrow > MOST_POINTS)
     throw bad(`a terrain of ${ncol} x ${nrow} points is too large; it has at most ${MOST_POINTS}. Take larger cells`);
 
@@ -137,9 +150,12 @@ export function makeTerrain(options: TerrainOptions): Terrain {
           middle: middle / 2,
           random,
         });
-        for (let r = 0; r <= side; r++)
-          for (let c = 0; c <= side; c++) {
-            const height = relief(c * cell - patch / 2, r * cell - patch / 2);
+        // a hair outward, so that edges at the middles of cells are on one side all around
+        const place = (line: number) =>
+          last ? line * cell - patch / 2 : ((line + 0.5) * cell - patch / 2) * (1 + 1e-9);
+        for (let r = 0; r < side + last; r++)
+          for (let c = 0; c < side + last; c++) {
+            const height = relief(place(c), place(r));
             heights[(edge + j * side + r) * ncol + edge + i * side + c] = Math.round(height / UNIT);
           }
       }
@@ -148,6 +164,7 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   };
   let drawn: Int32Array | undefined;
   return {
+    as,
     ncol,
     nrow,
     cell,
@@ -166,7 +183,9 @@ export function makeTerrain(options: TerrainOptions): Terrain {
 export function patchAt(t: Terrain, row: number, column: number): readonly [x: number, y: number, height: number] {
   const x = (row - (t.rows - 1) / 2) * t.patch;
   const y = (column - (t.columns - 1) / 2) * t.patch;
-  const [c, r] = [Math.round(x / t.cell + (t.ncol - 1) / 2), Math.round(y / t.cell + (t.nrow - 1) / 2)];
+  const line = (at: number, count: number) =>
+    t.as === "boxes" ? Math.floor(at / t.cell + count / 2) : Math.round(at / t.cell + (count - 1) / 2);
+  const [c, r] = [line(x, t.ncol), line(y, t.nrow)];
   return [x, y, t.heights[r * t.ncol + c] * t.unit];
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { loadTaskModel } from "../../../src/env/task/load.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { terrainFromImage } from "../../../src/model/terrain/image.ts";
+import { groundBoxes } from "../../../src/model/terrain/boxes.ts";
 import { png as encodePng } from "../../../src/render/png.ts";
 import { KINDS, type TerrainKind } from "../../../src/model/terrain/kinds.ts";
 import { makeTerrain, patchAt, spanOf, type Terrain, type TerrainOptions } from "../../../src/model/terrain/terrain.ts";
@@ -126,6 +127,7 @@ describe("a terrain that cannot be is refused", () => {
     [{ columns: ["flat"], row: 3 }, /no option "row"; nearest: rows/],
     [{ columns: ["flat"], cell: 0.001 }, /too large/],
     [{ columns: [{ kind: "boxes", count: 1e9 }] }, /count is 1000000000; a patch has at most 4096 blocks/],
+    [{ columns: ["flat"], as: "mesh" }, /as of a terrain is "mesh"; it is "field" or "boxes"/],
     [{ columns: [{}] }, /column 0 of a terrain is \{\}; it is a kind, or \{ kind, ... \}: flat, rough/],
     [{ columns: ["flat", null] }, /column 1 of a terrain is null/],
   ])("%j", (options, message) => {
@@ -161,6 +163,63 @@ describe("a terrain in place of a geom", () => {
       message: expect.stringContaining("nearest: floor"),
     });
     await expect(loadModel(SCENE, { terrain: { ground } as never })).rejects.toMatchObject({ code: "bad-option" });
+  });
+});
+
+describe("ground of boxes", () => {
+  test("every cell is the top of one box", () => {
+    const ground = makeTerrain({ columns: ["stairs-up", "boxes", "gaps"], rows: 2, cell: 0.2, border: 1, as: "boxes" });
+    const { ncol, nrow, cell, heights, unit } = ground;
+    const tops = new Float64Array(ncol * nrow).fill(NaN);
+    for (const { pos, half } of groundBoxes(ground)) {
+      const [c, r] = [pos[0] - half[0] + (ncol * cell) / 2, pos[1] - half[1] + (nrow * cell) / 2].map((x) =>
+        Math.round(x / cell),
+      );
+      for (let i = 0; i < Math.round((2 * half[1]) / cell); i++)
+        for (let j = 0; j < Math.round((2 * half[0]) / cell); j++) {
+          expect(tops[(r + i) * ncol + c + j]).toBeNaN();
+          tops[(r + i) * ncol + c + j] = pos[2] + half[2];
+        }
+      expect(pos[2] - half[2]).toBeCloseTo(spanOf(ground)[0] - 1, 9);
+    }
+    tops.forEach((top, i) => expect(top).toBeCloseTo(heights[i] * unit, 9));
+  });
+
+  test("level ground is one box, a step of stairs four", () => {
+    const count = (columns: TerrainOptions["columns"]) =>
+      groundBoxes(makeTerrain({ columns, rows: 1, cell: 0.05, middle: 2, border: 0, as: "boxes" })).length;
+    expect(count(["flat", "flat"])).toBe(1);
+    // steps of 0.3 m between the middle and the sides 3 m from it, the last of them level with the border
+    expect(count([{ kind: "stairs-up", tread: 0.3 }])).toBe(1 + 4 * 10);
+  });
+
+  test("more boxes than a model takes are refused", () => {
+    expect(() => groundBoxes(makeTerrain({ columns: ["rough"], as: "boxes" }))).toThrow(
+      /more than 4096 boxes by its row \d+ of 160 cells\. Take larger cells/,
+    );
+  });
+
+  test.each([
+    ['<contact><pair geom1="ball" geom2="floor"/></contact>', /pair 0 names the geom "floor", which is 1[0-9]+ boxes/],
+    ['<sensor><distance name="far" geom1="ball" geom2="floor" cutoff="9"/></sensor>', /sensor "far" names the geom/],
+  ])("what names the geom is refused: %s", async (part, says) => {
+    const ground = makeTerrain({ columns: ["stairs-up"], rows: 3, as: "boxes" });
+    const scene = SCENE.replace("</mujoco>", `${part}</mujoco>`);
+    await expect(loadModel(scene, { terrain: { ground, geom: "floor" } })).rejects.toMatchObject({
+      code: "bad-terrain",
+      message: expect.stringMatching(says),
+    });
+  });
+
+  test("a geom with an end tag is replaced whole", async () => {
+    const ground = makeTerrain({ columns: ["gaps"], rows: 1, as: "boxes" });
+    const scene = SCENE.replace('condim="4"/>', 'condim="4"></geom >');
+    const model = await loadModel(scene, { terrain: { ground, geom: "floor" } });
+    expect(model.ngeom).toBe(groundBoxes(ground).length + 1);
+    const plugin = SCENE.replace('condim="4"/>', 'condim="4"><plugin instance="x"/></geom>');
+    await expect(loadModel(plugin, { terrain: { ground, geom: "floor" } })).rejects.toThrow(
+      /bad-terrain.*has elements of its own/,
+    );
   });
 });
 

@@ -7,7 +7,7 @@ import { idOf } from "../../../model/model.ts";
 import { Elevations } from "../../../physics/elevations.ts";
 import { slopes } from "../../../physics/ray/hfield.ts";
 import type { Scene, TaskTerrain } from "../task.ts";
-import { rowOf } from "../terrain.ts";
+import { groundAt, rowOf } from "../terrain.ts";
 import { headingOf, WORLD_AXES } from "./axes.ts";
 import { rayGrid, type RayGridOptions } from "./rays.ts";
 import { body, needs, needsOptions, type Body } from "./source.ts";
@@ -30,7 +30,27 @@ export interface TerrainHeightsOptions extends Pick<RayGridOptions, "size" | "co
 
 /** How high the terrain is at a point of the plane, above `base` (m). */
 function heightOf(s: Scene, what: string): (x: Scalar, y: Scalar, base: Scalar) => Scalar {
-  const { geom } = terrainOf(s, what);
+  const terrain = terrainOf(s, what);
+  return terrain.ground.as === "boxes" ? heightOfBoxes(s, terrain) : heightOfField(s, terrain);
+}
+
+/** The tops of cells, of a terrain of boxes. */
+function heightOfBoxes(s: Scene, terrain: TaskTerrain): (x: Scalar, y: Scalar, base: Scalar) => Scalar {
+  const { ncol, nrow, cell, heights, unit } = terrain.ground;
+  const top = table(
+    "terrain_tops",
+    Float64Array.from(heights, (height) => height * unit),
+  );
+  const at = groundAt(s, terrain);
+  return (x, y, base) => {
+    const line = (from: Scalar, count: number) => clamp(floor(add(div(from, cell), count / 2)), 0, count - 1);
+    const [c, r] = [line(sub(x, at[0]), ncol), line(sub(y, at[1]), nrow)];
+    return sub(add(top(add(mul(toI32(r), ncol), toI32(c))), at[2]), base);
+  };
+}
+
+/** What lies between the points of a height field. */
+function heightOfField(s: Scene, { geom }: TaskTerrain): (x: Scalar, y: Scalar, base: Scalar) => Scalar {
   const g = idOf(s.model, "geom", geom);
   const fields = new Elevations(s.model.surfaces!);
   const field = s.model.geom_dataid[g];
