@@ -28,7 +28,7 @@ function isPromise(value: unknown): boolean {
 /** `bad-env` with the cause, for an error of a user's code. */
 export function thrown(call: Call, error: unknown): CorralError {
   const why = (error instanceof Error ? error.message : show(error)).replace(/\.$/, "");
-  const again = call.place === "makeWorld" ? "Mend it" : "Mend it, then call reset()";
+  const again = ["reset", "step"].includes(call.place) ? "Mend it, then call reset()" : "Mend it";
   return badReturn(call, `it threw ${why}. ${again}`, { cause: error });
 }
 
@@ -67,4 +67,47 @@ export function assertRow(call: Call, name: string, row: unknown, size: number):
     throw badReturn(call, `${name}[${i}] is ${show(x)}; return ${want}`);
   }
   if (length !== size) throw badReturn(call, `${name} has ${length} numbers; return ${size}`);
+}
+
+/** How deep lists and objects of saved data may lie in each other; cycles have no end. */
+const DEEPEST = 64;
+
+/** Where in saved data something is that JSON does not hold, and what; undefined if all is plain. */
+function notPlain(value: unknown, path: string, left: number): string | undefined {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
+  if (typeof value === "number" && Number.isFinite(value)) return undefined;
+  if (typeof value !== "object") return `${path} is ${show(value)}`;
+  const isList = Array.isArray(value);
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  const isPlain = isList || prototype === null || Object.getPrototypeOf(prototype) === null;
+  if (!isPlain) return `${path} is a ${prototype.constructor.name}`;
+  if (left === 0) return `some of it lies deeper than ${DEEPEST}, or in itself`;
+  const entries = isList ? value.entries() : Object.entries(value as object);
+  for (const [key, each] of entries) {
+    // what is undefined is left out, and so it is after it
+    if (each === undefined && !isList) continue;
+    const wrong = notPlain(each, isList ? `${path}[${key}]` : `${path}.${key}`, left - 1);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+/** What a user's code saved. Throws `bad-env` if it throws, and for what JSON would change: it is read from there. */
+export function savedBy(call: Call, made: () => unknown): unknown {
+  const value = calling(call, made);
+  const wrong = notPlain(value, "what it returned", DEEPEST);
+  if (wrong === undefined) return value;
+  throw badReturn(
+    call,
+    `${wrong}; return plain data: null, true, false, text, finite numbers, and lists and objects of these (Array.from of typed arrays)`,
+  );
+}
+
+/** Runs a user's code. What it throws is `bad-env` with the cause; errors with a code pass. */
+export function calling<T>(call: Call, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof CorralError ? error : thrown(call, error);
+  }
 }

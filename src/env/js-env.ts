@@ -8,6 +8,7 @@ import { show } from "../core/show.ts";
 import { checkWorldIds, VEC_OPTIONS } from "./host/options.ts";
 import { CheckedWorld, type JsStep, type JsWorld } from "./js-world.ts";
 import { isRegistered } from "./registry.ts";
+import { BatchedSpace } from "./space/batched-space.ts";
 import type { Box, Space } from "./space/spaces.ts";
 import { isPlainObject } from "./task/term-value.ts";
 
@@ -177,6 +178,8 @@ class WorldsInTurn implements JsVec {
   readonly #runs: Run[];
   readonly save?: () => unknown;
   readonly load?: (saved: unknown) => void;
+  readonly #space: BatchedSpace<Space>;
+  readonly #actions: Float32Array | Int32Array;
   #seed: number | bigint;
 
   constructor(env: JsEnv, seed: number | bigint, worldIds: readonly number[]) {
@@ -190,17 +193,19 @@ class WorldsInTurn implements JsVec {
     this.#worlds = worldIds.map((world) => new CheckedWorld(env.id, world, size, (of) => env.makeWorld(of)));
     this.#runs = this.worldIds.map(() => ({ episode: -1, length: 0, over: false }));
     this.#seed = seed;
-    if (!this.#worlds.every(({ own }) => own.save && own.load)) return;
+    this.#space = new BatchedSpace(env.actionSpace, this.numEnvs);
+    this.#actions = new (env.actionSpace.kind === "box" ? Float32Array : Int32Array)(this.#space.size);
+    if (!this.#worlds.every(({ isSaved }) => isSaved)) return;
     this.save = () => ({
       seed: String(this.#seed),
       runs: this.#runs.map((run) => ({ ...run })),
-      worlds: this.#worlds.map((world) => world.own.save!()),
+      worlds: this.#worlds.map((world) => world.save()),
     });
     this.load = (saved) => {
       const { seed: was, runs, worlds } = saved as { seed: string; runs: Run[]; worlds: unknown[] };
       this.#seed = BigInt(was);
       runs.forEach((run, i) => Object.assign(this.#runs[i], run));
-      worlds.forEach((world, i) => this.#worlds[i].own.load!(world));
+      worlds.forEach((world, i) => this.#worlds[i].load(world));
     };
   }
 
@@ -215,7 +220,10 @@ class WorldsInTurn implements JsVec {
     });
   }
 
-  reset({ seed }: { readonly seed?: number | bigint } = {}): { readonly observations: Rows } {
+  reset(options: { readonly seed?: number | bigint } = {}): { readonly observations: Rows } {
+    const other = Object.keys(optionsOf(options)).find((name) => name !== "seed");
+    if (other !== undefined) throw unknownOption("reset", other, ["seed"]);
+    const { seed } = options;
     if (seed !== undefined) {
       seedKey(seed);
       this.#seed = seed;
@@ -224,12 +232,16 @@ class WorldsInTurn implements JsVec {
     return { observations: this.#worlds.map((_, i) => this.#start(i)) };
   }
 
+  /** @throws CorralError needs-reset, bad-action, bad-env */
   step(actions: Float32Array | Int32Array): JsVecStep {
+    if (this.#runs[0].episode < 0)
+      throw new CorralError("needs-reset", `${this.id} was not reset yet. Call reset() before step().`);
+    this.#space.write(actions, this.#actions);
     const { size } = this.singleActionSpace;
     const steps = this.#worlds.map((world, i): Required<JsStep> => {
       const run = this.#runs[i];
       if (run.over) return { observation: this.#start(i), reward: 0, terminated: false, truncated: false };
-      const step = world.step(actions.subarray(i * size, (i + 1) * size));
+      const step = world.step(this.#actions.subarray(i * size, (i + 1) * size));
       const { terminated } = step;
       run.length++;
       const truncated = step.truncated || (!terminated && run.length >= this.maxEpisodeSteps);

@@ -1,6 +1,6 @@
 // one world that steps in the user's own JavaScript: what it must have, and checks of all that it returns
 import { alternatives } from "../core/names.ts";
-import { assertRow, badReturn, objectOf, type Call } from "../core/returned.ts";
+import { assertRow, badReturn, calling, objectOf, savedBy, type Call } from "../core/returned.ts";
 import type { RandomStream } from "../core/rng.ts";
 import { inLine, show } from "../core/show.ts";
 
@@ -58,6 +58,19 @@ export class CheckedWorld {
     const observation = objectOf(this.#reset, () => this.own.reset(start), want);
     assertRow(this.#reset, "observation", observation, this.#observations);
     return observation;
+  }
+
+  /** Whether snapshots can be taken of it. */
+  get isSaved(): boolean {
+    return [this.own.save, this.own.load].every((call) => typeof call === "function");
+  }
+
+  save(): unknown {
+    return savedBy({ ...this.#step, place: "save" }, () => this.own.save!());
+  }
+
+  load(saved: unknown): void {
+    calling({ ...this.#step, place: "load" }, () => this.own.load!(saved));
   }
 
   step(action: Float32Array | Int32Array): Required<JsStep> {

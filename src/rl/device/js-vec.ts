@@ -1,7 +1,7 @@
 // environments of the user's own JavaScript as learners step them: what a call returned lies in arenas like those of
 // WebAssembly, which the learner copies
 import { CorralError } from "../../core/errors.ts";
-import { assertObject, thrown } from "../../core/returned.ts";
+import { assertObject, calling, savedBy, thrown } from "../../core/returned.ts";
 import { show } from "../../core/show.ts";
 import { defaultThreads } from "../../core/host.ts";
 import type { ArenaView, WasmViews } from "../../env/host/gpu-views.ts";
@@ -267,20 +267,21 @@ class JsVectorEnv implements LearnerEnv {
         "bad-snapshot",
         `${this.id} has no save() and load(saved): the run can be resumed only with both. Add them, with all that its future depends on as plain data.`,
       );
+    const saved = savedBy({ id: this.id, place: "save" }, () => this.#own.save!());
     const words = new Uint32Array(this.#obs.length + this.#result.length);
     let at = 0;
     for (const arena of this.#arenas()) {
       words.set(new Uint32Array(arena.buffer), at);
       at += arena.length;
     }
-    return { words, wasReset: this.#wasReset, saved: JSON.stringify(this.#own.save()) };
+    return { words, wasReset: this.#wasReset, saved: JSON.stringify(saved) };
   }
 
   async restore(snapshot: EnvSnapshot): Promise<void> {
     const { words, wasReset, saved } = snapshot as JsSnapshot;
     if (!this.#own.load || typeof saved !== "string" || words.length !== this.#obs.length + this.#result.length)
       throw new CorralError("bad-snapshot", `the snapshot is of other worlds than ${this.numEnvs} of ${this.id}.`);
-    this.#own.load(JSON.parse(saved));
+    calling({ id: this.id, place: "load" }, () => this.#own.load!(JSON.parse(saved)));
     let at = 0;
     for (const arena of this.#arenas()) {
       new Uint32Array(arena.buffer).set(words.subarray(at, at + arena.length));

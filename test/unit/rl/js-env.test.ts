@@ -246,3 +246,55 @@ test("learners name what takes an environment, and options that contradict each 
     "[bad-option] explorationFinal is 0.5; pass at most explorationInitial, 0.2",
   );
 });
+
+describe("what a world saves", () => {
+  const made = (id: string, save: () => unknown, load: (saved: unknown) => void = () => {}) =>
+    makeJsVec(
+      {
+        id,
+        observationSpace: new Box({ low: 0, high: 1, shape: [1] }),
+        actionSpace: new Discrete(2),
+        makeWorld: () => ({ reset: () => [0], step: () => ({ observation: [0], reward: 0 }), save, load }),
+      },
+      { numEnvs: 2 },
+    );
+  const cycle: Record<string, unknown> = {};
+  cycle.cycle = cycle;
+
+  test.each<[string, () => unknown]>([
+    ["what it returned is NaN", () => NaN],
+    ["what it returned is undefined", () => undefined],
+    ["what it returned.at is a Float32Array", () => ({ at: new Float32Array(2) })],
+    ["what it returned[1] is undefined", () => [1, undefined]],
+    ["what it returned is a Map", () => new Map()],
+    ["what it returned is 5n", () => 5n],
+    ["some of it lies deeper than 64, or in itself", () => cycle],
+  ])("is plain data: %s", async (text, save) => {
+    await using ppo = await Ppo.create(made("Saving", save), PPO);
+    await expect(ppo.snapshot()).rejects.toThrow(`[bad-env] Saving, save of world 0: ${text}; return plain data`);
+  });
+
+  test("or what it throws is told of", async () => {
+    const fail = (): never => {
+      throw new Error("no room");
+    };
+    await using ppo = await Ppo.create(made("Saving", fail), PPO);
+    await expect(ppo.snapshot()).rejects.toThrow("[bad-env] Saving, save of world 0: it threw no room. Mend it.");
+    await using other = await Ppo.create(
+      made("Loading", () => ({ at: [1, undefined].slice(0, 1), none: undefined }), fail),
+      PPO,
+    );
+    const snapshot = await other.snapshot();
+    await expect(other.restore(snapshot)).rejects.toThrow("[bad-env] Loading, load of world 0: it threw no room.");
+  });
+
+  test("its own calls are checked as those of makeVec", () => {
+    const vec = made("Own", () => 1);
+    expect(() => vec.step(Int32Array.of(0, 0))).toThrow("[needs-reset] Own was not reset yet.");
+    expect(() => vec.reset({ sed: 1 } as never)).toThrow('[unknown-option] reset has no option "sed"; nearest: seed.');
+    void vec.reset();
+    expect(() => vec.step(Int32Array.of(0))).toThrow("[bad-action] actions have 1 values");
+    expect(() => vec.step([0, 5] as never)).toThrow("[bad-action] world 1, entry 0 of the action is 5");
+    expect(vec.step([0, 1] as never)).toMatchObject({ rewards: [0, 0] });
+  });
+});
