@@ -1,6 +1,6 @@
 // the user's own task files: commands take one in place of the id of an environment
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { importModule, isModuleFile } from "../core/typescript.ts";
 import { isJsEnv } from "../env/js-env.ts";
@@ -33,7 +33,10 @@ export async function idOfFile(path: string): Promise<string> {
   const refuse = (text: string, cause?: unknown) =>
     new CorralError("bad-task-file", `${path} ${text}`, { path }, { cause });
   const file = resolve(path);
-  if (!existsSync(file)) throw refuse("is not there. Pass the path of a file, or the id of an environment.");
+  if (!existsSync(file)) {
+    const twin = twinOf(path);
+    throw refuse(`is not there. Pass ${twin ?? "the path of a file, or the id of an environment"}.`);
+  }
   let module: { readonly default?: Partial<Task> };
   try {
     module = await importModule(file);
@@ -111,6 +114,12 @@ export function assertTeacher(teacher: unknown, given: string | undefined, by: s
 function notFollowed(program: string, by: string): string | undefined {
   if (!isAbsolute(program)) return "is no absolute path";
   return isWithin(dirname(resolve(by)), program) ? "lies beside it" : undefined;
+}
+
+/** A file of the same name and another ending: `corral new-task` writes what Node reads. */
+function twinOf(path: string): string | undefined {
+  const stem = path.slice(0, -extname(path).length);
+  return [".mjs", ".mts", ".js", ".ts"].map((ending) => stem + ending).find((file) => existsSync(file));
 }
 
 /** The clone of corral whose built entry a module could not import. */

@@ -32,7 +32,8 @@ export class TraceNode {
       new CorralError(
         "trace-operator",
         "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write " +
-          "add(a, b), mul(a, b), gt(a, b), sin(a), select(condition, a, b), or an expression in quotes.",
+          "add(a, b), mul(a, b), gt(a, b), select(condition, a, b) of `scalar`, sin(a) of `functions`, which corral exports, " +
+          "or an expression in quotes.",
       )
     );
   }

@@ -33,7 +33,14 @@ const corral = (...args: string[]) => cli.run(...args);
 
 describe("the tutorial", () => {
   test("runs", () => {
-    expect(blocks.map(({ file }) => file)).toEqual(["swing-up.mts", "run.mts", "reach.mts", "choices.mts", "sway.mts"]);
+    expect(blocks.map(({ file }) => file)).toEqual([
+      "swing-up.mts",
+      "run.mts",
+      "own.mts",
+      "reach.mts",
+      "choices.mts",
+      "sway.mts",
+    ]);
     const run = (file: string) => {
       const tsx = new URL("../../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
       const { stdout, stderr, status } = node(["--import", tsx, file]);
@@ -42,6 +49,7 @@ describe("the tutorial", () => {
       return stdout;
     };
     expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
+    expect(run("own.mts")).toMatch(/^spins \[ \d[^]*\]\n$/);
     expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
     expect(run("sway.mts")).toMatch(/rewards \[(\s+[\d.]+,?){4}\s+\]/);
     expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
@@ -110,6 +118,11 @@ describe("corral new-task and check-env", () => {
     expect((await corral("check-env", "./none.mts")).stderr).toContain("[bad-task-file] ./none.mts exports no task.");
     expect((await corral("check-env", "./missing.mts")).stderr).toContain(
       "[bad-task-file] ./missing.mts is not there.",
+    );
+    // what new-task wrote where Node reads no TypeScript
+    writeFileSync(join(folder, "written.mjs"), "export default 1;");
+    expect((await corral("check-env", "./written.mts")).stderr).toBe(
+      "[bad-task-file] ./written.mts is not there. Pass ./written.mjs.\n",
     );
     const mistakes: [string, string, string][] = [
       ["nothing.mts", "export default null;", "exports no task"],

@@ -10,7 +10,7 @@ const term = (value: unknown) => ({ reward: { r: value } });
 const event = (value: unknown) => ({ events: { e: value } });
 const reset = (start: unknown) => ({ reset: () => start });
 const OPERATORS =
-  "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write add(a, b), mul(a, b), gt(a, b), sin(a), select(condition, a, b), or an expression in quotes.";
+  "a number of the world is not known while its kernel is made. Instead of JavaScript's operators, Math and ?: write add(a, b), mul(a, b), gt(a, b), select(condition, a, b) of `scalar`, sin(a) of `functions`, which corral exports, or an expression in quotes.";
 const TERMS = '; it is terms by name, as in { height: "xpos(body.torso).z" }, or a function that returns them.';
 
 test.each<[string, object, string]>([
