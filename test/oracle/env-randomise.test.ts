@@ -274,6 +274,18 @@ describe("what cannot be randomised is refused by name", () => {
       "[bad-randomise] task Rover, randomise.item: it makes body_mass[1] as low as -1; it stays above 0 (rover has 2).",
     ],
     [
+      { field: "body_mass", of: "torso", set: [1, 1e39] },
+      "[bad-randomise] task Rover, randomise.item: it makes body_mass[1] 1e+39; it is a number of float32, of at most 3.4e38.",
+    ],
+    [
+      { field: "body_mass", of: "torso", set: [1e-46, 1] },
+      "[bad-randomise] task Rover, randomise.item: it makes body_mass[1] as low as 1e-46; it stays above 0 (rover has 2).",
+    ],
+    [
+      { field: [], of: "torso", scale: [1, 2] },
+      "[bad-randomise] task Rover, randomise.item: field is []; it is the name of a field, or several.",
+    ],
+    [
       { field: "body_mass" },
       "[bad-randomise] task Rover, randomise.item: it has none of set, scale and add; give one.",
     ],

@@ -98,7 +98,7 @@ function drawnOf(place: string, name: string, item: Randomisation, model: Model)
     throw bad(place, `it has no option "${other}"; it takes field, of, element, set, scale, add, shared`);
   const isNames = (x: unknown, ...types: string[]) =>
     x === undefined || types.includes(typeof x) || (Array.isArray(x) && x.every((one) => types.includes(typeof one)));
-  if (field === undefined || !isNames(field, "string"))
+  if (field === undefined || !isNames(field, "string") || field.length === 0)
     throw bad(place, `field is ${show(field)}; it is the name of a field, or several`);
   if (!isNames(of, "string", "number"))
     throw bad(place, `of is ${show(of)}; it is a name, a pattern or an id, or several`);
@@ -296,11 +296,14 @@ function checkBounds(
   const { least, open = false } = FIELDS[field as RandomField];
   const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
   const lowest = Math.min(...ends);
+  const beyond = [...ends, low, high].find((x) => !Number.isFinite(Math.fround(x)));
+  if (beyond !== undefined)
+    throw bad(place, `it makes ${field}[${index}] ${short(beyond)}; it is a number of float32, of at most 3.4e38`);
   if (field === "actuator_forcerange" || field === "tendon_range") checkEnds(place, model, field, index, ends);
   if (field === "jnt_range") checkRange(place, model, index, lowest, Math.max(...ends));
   // what is drawn in float32 may be a little less, and nothing is no mass
   const slack = how === "add" ? rounding + roundings(nominal, low) : how === "scale" ? rounding * nominal : rounding;
-  if (open ? lowest > least + slack : lowest >= least) return;
+  if (open ? Math.fround(lowest) > least + slack : lowest >= least) return;
   if (field === "dof_frictionloss" && nominal === 0)
     throw bad(
       place,
