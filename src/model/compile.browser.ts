@@ -6,6 +6,7 @@ import { errorOf, type CompileAnswer, type CompileRequest } from "./compile-mess
 import type { EditXml } from "./compile.ts";
 import type { Model } from "./model-data.ts";
 import { decode, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
+import { placesInPackages } from "./urdf.ts";
 import { unpackZip } from "./zip-stream.ts";
 
 /** Milliseconds without a model after which the worker, and MuJoCo's memory with it, is let go. */
@@ -77,7 +78,8 @@ async function fetched(address: URL): Promise<Uint8Array | undefined> {
 
 /** Fetches what a model names into its assets: files are told from the root on, absolute ones as the model has them. */
 async function fetchInto(assets: Record<string, Uint8Array>, name: string, model: URL): Promise<boolean> {
-  const places = [`/${encodeURI(name)}`, encodeURI(name)];
+  const inPackage = placesInPackages(name, decodeURIComponent(model.pathname.slice(1)));
+  const places = (inPackage ?? [`/${name}`, name]).map(encodeURI);
   for (const place of places.map((path) => new URL(path, model))) {
     const content = await fetched(place).catch(() => undefined);
     if (!content) continue;
@@ -85,6 +87,34 @@ async function fetchInto(assets: Record<string, Uint8Array>, name: string, model
     return true;
   }
   return false;
+}
+
+interface FetchedZip {
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  /** The address of the zip, as it was given. */
+  readonly shown: string;
+  /** The model in it, where the address says which. */
+  readonly path?: string;
+}
+
+/** The zip that an address leads into: `robot.zip/scene.xml`. */
+async function zipAround(address: URL, shown: string): Promise<FetchedZip | undefined> {
+  const [, zip, path] = /^(.+\.zip)\/(.+)$/i.exec(address.pathname) ?? [];
+  if (path === undefined) return undefined;
+  const bytes = await fetched(new URL(zip, address)).catch(() => undefined);
+  if (!bytes || !isZip(bytes)) return undefined;
+  const name = shown.replace(/^(.+\.zip)\/.*$/i, "$1");
+  return { files: await unpackZip(bytes, name), shown: name, path: decodeURIComponent(path) };
+}
+
+/** A model in a zip. Throws as `loadModel`. */
+function compileOfZip({ files, shown, path }: FetchedZip, visuals: boolean, edit: EditXml): Promise<Model> {
+  if (path !== undefined && !Object.hasOwn(files, path))
+    throw new CorralError("missing-file", `there is no file "${path}" in "${shown}".`, { file: shown });
+  const file = path ?? modelIn(files, shown);
+  const name = `${shown}/${file}`;
+  const { [file]: xml, ...assets } = files;
+  return compile({ xml: edit(decode(xml, name), name), file, assets, ...(visuals ? { visuals } : {}) }, name);
 }
 
 /**
@@ -98,6 +128,8 @@ export async function compilePath(path: string | URL, visuals: boolean, edit: Ed
     const { default: xml } = await MODELS[address.pathname]();
     return compileXml(sourceOfXml(edit(xml, XML_TEXT), {}, visuals));
   }
+  const around = await zipAround(address, shown);
+  if (around) return compileOfZip(around, visuals, edit);
   const bytes = await fetched(address).catch(() => undefined);
   if (!bytes) {
     throw new CorralError(
@@ -106,15 +138,9 @@ export async function compilePath(path: string | URL, visuals: boolean, edit: Ed
       { file: address.href },
     );
   }
-  const option = visuals ? { visuals } : {};
-  if (isZip(bytes)) {
-    const files = await unpackZip(bytes, shown);
-    const file = modelIn(files, shown);
-    const name = `${shown}/${file}`;
-    const { [file]: xml, ...assets } = files;
-    return compile({ xml: edit(decode(xml, name), name), file, assets, ...option }, name);
-  }
+  if (isZip(bytes)) return compileOfZip({ files: await unpackZip(bytes, shown), shown }, visuals, edit);
 
+  const option = visuals ? { visuals } : {};
   const assets: Record<string, Uint8Array> = {};
   const xml = edit(decode(bytes, shown), shown);
   // paths may lead up from the model's folder: the root of the assets is the address's own

@@ -18,17 +18,20 @@ const packagePaths = (): string[] =>
     .filter((path) => isAbsolute(path))
     .map((path) => path.replace(/^\/+/, ""));
 
+/** Where a mesh of a package may be, the likeliest first; undefined for one that is of none. */
+export function placesInPackages(name: string, file: string): string[] | undefined {
+  const [, pack, rest] = /^package:\/\/([^/]*)\/+(.*)$/.exec(name) ?? [];
+  if (pack === undefined || rest === undefined) return undefined;
+  return [
+    ...foldersAbove(file).flatMap((folder) => [`/${folder}/${pack}/${rest}`, `/${folder}/${rest}`]),
+    ...packagePaths().map((folder) => `/${folder}/${pack}/${rest}`),
+  ].map((path) => path.replace(/^\/+/, "/"));
+}
+
 /** Where a mesh is, as a path of the tree; undefined if nowhere. */
 export function placeOf(name: string, file: string, tree: FileTree): string | undefined {
-  const [, pack, rest] = /^package:\/\/([^/]*)\/+(.*)$/.exec(name) ?? [];
   const path = name.replace(/^(file|model):\/\//, "");
-  const candidates =
-    pack !== undefined && rest !== undefined
-      ? [
-          ...foldersAbove(file).flatMap((folder) => [`${folder}/${pack}/${rest}`, `${folder}/${rest}`]),
-          ...packagePaths().map((folder) => `${folder}/${pack}/${rest}`),
-        ]
-      : [isAbsolute(path) ? path : `${dirname(file)}/${path}`];
+  const candidates = placesInPackages(name, file) ?? [isAbsolute(path) ? path : `${dirname(file)}/${path}`];
   // last, where MuJoCo looks
   candidates.push(`${dirname(file)}/${posix.basename(path)}`);
   return candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);

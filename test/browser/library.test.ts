@@ -39,6 +39,9 @@ const MODEL = {
   "scene.xml": `<mujoco model="scene"><compiler meshdir="meshes"/><include file="../ball.xml"/><asset><mesh file="tetra.obj"/></asset>
     <worldbody><body name="block"><freejoint/><geom type="mesh" mesh="tetra"/></body></worldbody></mujoco>`,
   "../ball.xml": `<mujoco><worldbody><body name="ball"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>`,
+  "urdf/arm.urdf": `<robot name="arm"><link name="base"/><link name="link"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><mesh filename="package://tools/meshes/tetra.obj"/></geometry></collision></link>
+    <joint name="hinge" type="continuous"><parent link="base"/><child link="link"/></joint></robot>`,
   "meshes/tetra.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
 };
 const inFolder = (folder: string): Record<string, Uint8Array> =>
@@ -221,7 +224,13 @@ describe("the library in a browser", () => {
       page.evaluate<string>(`corral.loadModel(${JSON.stringify(path)}).then((m) => m.names.body.join())`);
     expect(await bodies("models/scene.xml")).toBe("world,ball,block");
     expect(await bodies("models/scene.zip")).toBe("world,ball,block");
+    expect(await bodies("models/scene.zip/robot/scene.xml")).toBe("world,ball,block");
     expect(wrong).toEqual([]);
+    // a package is looked for in the folders above
+    expect(await bodies("models/urdf/arm.urdf")).toBe("world,link");
+    expect(wrong.filter((text) => !text.includes("404"))).toEqual([]);
+    const gone = "corral.loadModel('models/scene.zip/none.xml').catch(({ message }) => message)";
+    expect(await page.evaluate(gone)).toBe('[missing-file] there is no file "none.xml" in "models/scene.zip".');
     await page.close();
   });
 

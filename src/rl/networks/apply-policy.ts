@@ -1,4 +1,6 @@
 // a policy that is plain numbers, applied on the host: for pictures, plays and evaluations, not for training
+import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
 import { ACTIVATIONS, sigmoid } from "./activations.ts";
 import { normalise } from "./layer-norm.ts";
 import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
@@ -63,6 +65,13 @@ function recall(cell: PolicyCell, x: Float64Array, state: Float64Array, gates: r
 
 const lanes = (count: number) => new Float64Array(count * LANES);
 
+/** Throws `bad-policy` for what `readPolicy` did not return. */
+function assertPolicy(policy: unknown): asserts policy is Policy {
+  const { layers, normalizer, head } = Object(policy) as Partial<Policy>;
+  if (Array.isArray(layers) && layers.length > 0 && typeof normalizer === "object" && typeof head === "object") return;
+  throw new CorralError("bad-policy", `the policy is ${show(policy)}; pass what readPolicy(bytes) returns.`);
+}
+
 /** The most likely actions of a policy in some worlds; one with a cell remembers them. */
 export class AppliedPolicy {
   readonly #policy: Policy;
@@ -73,7 +82,11 @@ export class AppliedPolicy {
   readonly #outputs: readonly Float64Array[];
   readonly #gates: readonly Float64Array[];
 
+  /** @throws CorralError bad-policy, bad-num-envs */
   constructor(policy: Policy, worlds: number) {
+    assertPolicy(policy);
+    if (!Number.isInteger(worlds) || worlds < 1)
+      throw new CorralError("bad-num-envs", `a policy acts in ${show(worlds)} worlds; pass their number, at least 1.`);
     const { cell, layers } = policy;
     this.#policy = policy;
     this.#worlds = worlds;
@@ -89,9 +102,18 @@ export class AppliedPolicy {
     for (let i = world % LANES; i < state.length; i += LANES) state[i] = 0;
   }
 
-  /** Observations [worlds, width] to actions [worlds, ...]; what the policy sees comes first in each row. */
+  /**
+   * Observations [worlds, width] to actions [worlds, ...]; what the policy sees comes first in each row.
+   * @throws CorralError bad-shape
+   */
   act(observations: ArrayLike<number>): number[] {
-    const width = observations.length / this.#worlds;
+    const { length } = Object(observations) as { readonly length?: number };
+    const width = Number(length) / this.#worlds;
+    if (!Number.isInteger(width) || width < this.#policy.observations)
+      throw new CorralError(
+        "bad-shape",
+        `observations ${length === undefined ? `are ${show(observations)}` : `have ${length} numbers`}; ${this.#policy.id} sees ${this.#policy.observations} numbers in each of ${this.#worlds} worlds. Pass those of an environment with as many, and the policy of that environment.`,
+      );
     const { mean, inverseStd, clip } = this.#policy.normalizer;
     const actions: number[] = [];
     for (let first = 0; first < this.#worlds; first += LANES) {

@@ -1,7 +1,10 @@
 // learners of tasks that nobody thought of, and what they cannot take
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { defineTask, makeVec, startAround, type VectorEnv } from "../../../src/env/index.ts";
+import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
+import { readPolicy } from "../../../src/export/read-policy.ts";
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
@@ -77,6 +80,20 @@ describe("refused", () => {
     await closed.close();
     const making = Ppo.create(closed, SMALL);
     await expect(making).rejects.toThrow("[closed] CartPole was closed. Make another one for the learner.");
+  });
+
+  test("policies, counts of worlds and observations that do not fit a policy", () => {
+    const policy = readPolicy(readFileSync("envs/biped/policy.safetensors"));
+    const seen = policy.observations;
+    expect(() => new AppliedPolicy({} as never, 1)).toThrow("[bad-policy] the policy is {}; pass what readPolicy");
+    expect(() => new AppliedPolicy(policy, 0)).toThrow("[bad-num-envs] a policy acts in 0 worlds");
+    const actor = new AppliedPolicy(policy, 2);
+    const says = `[bad-shape] observations have ${2 * seen - 2} numbers; BipedVelocity sees ${seen} numbers in each of 2 worlds.`;
+    expect(() => actor.act(new Float32Array(2 * seen - 2))).toThrow(says);
+    expect(() => actor.act(new Float32Array(2 * seen + 1))).toThrow("[bad-shape]");
+    expect(() => actor.act(undefined as never)).toThrow("[bad-shape] observations are undefined;");
+    // what a critic sees besides comes after
+    expect(actor.act(new Float32Array(2 * seen + 4))).toEqual(actor.act(new Float32Array(2 * seen)));
   });
 
   test("calls at the wrong time reject, and do not throw", async () => {
