@@ -212,6 +212,11 @@ def test_options_by_both_names_and_refusals(make):
     assert make(maxEpisodeSteps=np.inf).facts["maxEpisodeSteps"] == np.inf
     assert make("HalfCheetah-v5", forward_reward_weight=2.0, ls_iterations=10).facts["id"] == "HalfCheetah-v5"
     assert refused(make, "InvertedPendulums-v5").code == "unknown-env"
+    assert refused(make, None).code == "unknown-env"
+    assert refused(make, copy="no").code == "bad-option"
+    with pytest.raises(CorralError) as wrong:
+        make().reset(options=5)
+    assert wrong.value.code == "bad-option"
     assert refused(make, max_episode_step=7).code == "unknown-option"
     assert refused(make, num_envs=0).code == "bad-num-envs"
     assert refused(make, num_envs=10**6, budget="1MiB").code == "budget-exceeded"

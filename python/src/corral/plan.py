@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ._client import Client
+from ._given import path_of
 
 
 class Plan:
@@ -55,7 +56,7 @@ def plan(env: str | os.PathLike[str], num_envs: int = 1, **options: Any) -> Plan
     """
     client = Client()
     try:
-        target = os.fspath(env)
+        target = path_of("unknown-env", "the environment", env)
         given = {**options, "num_envs": num_envs}
         if target.lower().endswith((".xml", ".mjcf", ".urdf", ".zip")):
             return Plan(client.call("planSimulation", model=target, options=given))

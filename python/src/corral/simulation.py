@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ._client import Client
+from ._given import path_of
 from ._held import Held, Snapshot, integer
 
 
@@ -25,7 +26,7 @@ class Simulation(Held):
         client = Client()
         try:
             given = {**options, "num_envs": num_envs}
-            Held.__init__(self, client, client.call("makeSimulation", model=os.fspath(model), options=given))
+            Held.__init__(self, client, client.call("makeSimulation", model=path_of("missing-file", "the model", model), options=given))
         except BaseException:
             client.close()
             raise

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from ._client import Client
+from ._given import path_of, truth
 from ._held import Held, Snapshot, indices, integer
 from ._spaces import observation_space_of, space_of
 from .errors import CorralError
@@ -80,11 +81,13 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
     ) -> None:
         if render_mode is not None:
             raise CorralError("bad-option", f"render_mode is {render_mode!r}; corral draws nothing for Gymnasium. Pass None.")
+        copy, episode_statistics = truth("copy", copy), truth("episode_statistics", episode_statistics)
+        name = path_of("unknown-env", "the environment", env)
         autoreset = NAMES.get(autoreset if autoreset_mode is None else autoreset_mode, autoreset_mode or autoreset)
         client = Client()
         try:
             given = {**options, "num_envs": num_envs, "autoreset": autoreset}
-            self._begin(client, client.call("makeVec", env=os.fspath(env), options=given), copy, episode_statistics)
+            self._begin(client, client.call("makeVec", env=name, options=given), copy, episode_statistics)
         except BaseException:
             client.close()
             raise
@@ -122,6 +125,8 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         the task for the worlds that are reset.
         """
         self._assert_idle("reset")
+        if not isinstance(options, (Mapping, type(None))):
+            raise CorralError("bad-option", f"options of reset are {options!r}; pass a dict of reset_mask and params.")
         given = dict(options or {})
         mask = given.pop("reset_mask", None)
         params = given.pop("params", None)
