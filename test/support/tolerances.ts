@@ -324,6 +324,10 @@ export const exportBounds = {
 export const featureBounds = {
   path: { value: 1e-3, reason: "float32: 20 steps with contacts, each from where the last one ended, as drawnPath" },
   geometry: { value: 1e-5, reason: "float32: inertias and motion axes, ten roundings each" },
+  wideStep: {
+    value: 1e-5,
+    reason: "one step in float64 from and to records in float32; beside 1 of light links that contacts stop",
+  },
 } as const satisfies Record<string, Tolerance>;
 
 /** What a viewer picks against MuJoCo's rays. */

@@ -4,6 +4,7 @@ import {
   and,
   div,
   ge,
+  isNode,
   le,
   lt,
   max,
@@ -17,7 +18,8 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { loop } from "../../trace/control.ts";
+import { loop, when } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import { atan2 } from "../../trace/math.ts";
 import { MINVAL, normalize3, normalizeQuat, scale3, type Quat, type Vec3 } from "../../trace/vector.ts";
 import { mjtConstraint } from "../../model/enums.ts";
@@ -69,16 +71,27 @@ export interface RowLoop {
 /** The rows of a world, in line or in loops. */
 export type Rows = readonly (Row | RowLoop)[];
 
-/** Runs `body` for each row, in a runtime loop if rows are in one; that leaves out rows that do not exist now. */
+/**
+ * Runs `body` for each row, in a runtime loop if rows are in one; that leaves out rows that do not exist now. So does a kernel of a
+ * world by itself with the rows of an equality that is not active: what they add is zero.
+ */
 export function eachRow(rows: Rows, body: (row: Row) => void): void {
-  for (const r of rows) {
-    if (!("count" in r)) body(r);
-    else {
+  for (const [k, r] of rows.entries()) {
+    if ("count" in r) {
       const { count, place } = r.active ?? { count: r.count, place: (k: Int) => k };
       loop(count, (k) => body(r.at(place(k))), { label: "rows" });
+    } else if (!isBranch(r)) body(r);
+    else if (!sharesBranch(rows[k - 1], r)) {
+      const rest = rows.slice(k) as Row[];
+      const end = rest.findIndex((other) => !sharesBranch(r, other));
+      when(r.active, () => rest.slice(0, end < 0 ? rest.length : end).forEach(body));
     }
   }
 }
+
+const isBranch = (row: Row): boolean => current().wide && row.kind === "equality" && isNode(row.active);
+const sharesBranch = (a: Row | RowLoop | undefined, b: Row | RowLoop): boolean =>
+  a !== undefined && !("count" in a) && !("count" in b) && isBranch(a) && isBranch(b) && a.active === b.active;
 
 /** Every row, at constant places. */
 export const listRows = (rows: Rows): Row[] =>

@@ -6,7 +6,7 @@ import { cross, type Vec3 } from "../../trace/vector.ts";
 import { forceToParent, motionFromParent, type BodyFrames } from "./body-frames.ts";
 import { dofArmatures } from "./coefficients.ts";
 import { eachBodyDown, eachBodyUp, eachDof, eachDofUp, movingSpatial } from "./each-body.ts";
-import { Field, type ModelView } from "../view.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** A symmetric 6 x 6 matrix: its upper triangle, row by row. */
 export type Sym6 = readonly Scalar[];
@@ -63,6 +63,14 @@ export function bodyMotions(m: ModelView, frames: BodyFrames, x: Field, motion: 
     eachDof(m, i, (dof) => v.add(scale6(frames.axis(dof), x.at(dof))));
     motion.setRow(i, v.get());
   });
+}
+
+/** Those that belong to qvel. */
+export function bodyVelocities(m: ModelView, d: WorldData, frames: BodyFrames): Field {
+  if (!frames.fromParent) return d.cvel;
+  const velocities = new Field("own_cvel", 6 * m.nbody, 6);
+  bodyMotions(m, frames, d.qvel, velocities);
+  return velocities;
 }
 
 /**
@@ -138,9 +146,18 @@ export class Articulated {
     eachBodyUp(m, up, inLine, this.#without);
   }
 
+  /** Of a dof, after `factor`: the articulated inertia times its axis, and 1 / the part along it. */
+  inertiaAlong(dof: Int): Spatial {
+    return this.#U.spatial(dof);
+  }
+  inverse(dof: Int): Scalar {
+    return this.#Dinv.at(dof);
+  }
+
   /**
    * Accelerations `x` of the dofs under `force` on them and, if given, `wrench` on the bodies; `motion` takes the
-   * bodies' spatial accelerations. In line it takes a tenth of the time, and is long.
+   * bodies' spatial accelerations. In line it takes a tenth of the time, and is long. `between`: what changes `x` on its way
+   * from the leaves to the roots and back.
    */
   solve(
     force: (dof: Int) => Scalar,
@@ -148,6 +165,7 @@ export class Articulated {
     motion: Field,
     wrench: (body: Int) => Spatial = () => ZERO6,
     inLine = false,
+    between = (): void => {},
   ): void {
     const [m, frames, U, Dinv, bias] = [this.#m, this.#frames, this.#U, this.#Dinv, this.#bias];
     const sums = new Sums(bias, inLine);
@@ -164,6 +182,7 @@ export class Articulated {
       sums.add(parent, forceToParent(frames, i, p.get()));
     };
     eachBodyUp(m, up, inLine, this.#without);
+    between();
 
     motion.setRow(0, ZERO6);
     const known = new Map<Int, Spatial>([[0, ZERO6]]);

@@ -7,6 +7,7 @@ import type { Row } from "../constraint/rows.ts";
 import { Field, type ModelView } from "../view.ts";
 import { push, withValues, type BodyContact, type BodyContacts, type Sides } from "./body-contacts.ts";
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
+import type { OnBoth } from "./body-terms.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import type { Weights } from "./trees.ts";
 
@@ -14,12 +15,6 @@ import type { Weights } from "./trees.ts";
 export interface CoupledRow {
   readonly row: Row;
   readonly hessian: Variable;
-}
-
-/** A vector over dofs and what it is on bodies. */
-interface OnBoth {
-  readonly dofs: Field;
-  readonly bodies: Field;
 }
 
 export interface AroundTrees {

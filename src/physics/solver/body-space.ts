@@ -1,5 +1,5 @@
 // the constraint solver over bodies: vectors and trees in place of a Hessian over dofs, for models with many
-import { breakIf, each, flag, loop, variable, when } from "../../trace/control.ts";
+import { breakIf, each, flag, loop, variable, when, type Variable } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   add,
@@ -17,37 +17,26 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { add6, dot6, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
-import { Articulated, bodyMotions } from "../smooth/articulated.ts";
-import { alongDofs } from "../smooth/body-forces.ts";
+import { Articulated, bodyMotions, bodyVelocities } from "../smooth/articulated.ts";
 import { bodyFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
 import { FEW_ITERATIONS, hasCones } from "./precision.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
+import type { BodyTerms, ImplicitDofs } from "./body-terms.ts";
 import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
 import { DofHessian, factorsOverDofs } from "./dof-hessian.ts";
 import { FreeBodies, freeBodies } from "./free-bodies.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { dotRows, sumForces, visitResidual } from "./body-sums.ts";
-import { solveAroundTrees, type CoupledRow } from "./around-trees.ts";
+import { solveAroundTrees, type AroundTrees, type CoupledRow } from "./around-trees.ts";
+import { FewCouplings } from "./few-couplings.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Dofs and bodies up to which the walk over the trees is written out: an access at a constant index costs a fiftieth. */
 const MAX_IN_LINE = 160;
-
-/** The implicit integration of velocities: -h dF/dv of each dof, and the accelerations that result. */
-export interface ImplicitDofs {
-  readonly diagonal: Field;
-  readonly qacc: Field;
-}
-
-/** What is solved for beside qacc, and in what in place of M: more armature on dofs, and forces with qfrc_smooth. */
-export interface BodyTerms {
-  readonly implicit: ImplicitDofs | undefined;
-  readonly metric: { readonly diagonal: Field; readonly shift: Field } | undefined;
-}
 
 /** What an iteration of the loop solves for. */
 const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
@@ -56,8 +45,9 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
  * Newton's method without a Hessian over dofs. Each vector over dofs is held with the spatial motions it gives the bodies,
  * and a gradient as forces on dofs plus spatial forces on bodies: products with M, J and Jᵀ are then sums over the trees.
  * Constraints between one moving body and the world add to that body's stiffness, and the articulated-body algorithm
- * solves the result; constraints between moving bodies are solved by a Hessian over dofs where private memory is a CPU's or
- * iterations are few, and few bodies are loose (dof-hessian.ts), else by conjugate gradients around it (coupling.ts).
+ * solves the result; constraints between moving bodies are solved by a factor over themselves in float64 where they are few
+ * (few-couplings.ts), by a Hessian over dofs where private memory is a CPU's or iterations are few, and few bodies are loose
+ * (dof-hessian.ts), else by conjugate gradients around it (coupling.ts).
  */
 export class BodySpace implements SolverSpace {
   readonly qacc: Field;
@@ -76,6 +66,8 @@ export class BodySpace implements SolverSpace {
   readonly #free: FreeBodies | undefined;
   /** What solves all that couples bodies, if anything does. */
   readonly #dofs: DofHessian | undefined;
+  /** What solves it where it is little. */
+  readonly #direct: FewCouplings | undefined;
   /** Spatial motions of the bodies that belong to qvel, qacc and search. */
   readonly #motion: Readonly<Record<DofVector, Field>>;
   /** The gradient: forces on dofs, and spatial forces on bodies. */
@@ -90,6 +82,8 @@ export class BodySpace implements SolverSpace {
   readonly #diagonal: Field;
   /** Rows over several dofs, as the current iteration collects them. */
   #couplings: CoupledRow[] = [];
+  /** Of these, where rows that do not exist now are left out. */
+  readonly #hessians: readonly Variable[] | undefined;
   /** Whether iterations are so few that they may end far from the minimum. */
   readonly #few: boolean;
   /** Whether implicit integration may start from the constraint forces, for that reason. */
@@ -113,6 +107,7 @@ export class BodySpace implements SolverSpace {
     this.#d = d;
     this.#frames = bodyFrames(m, d);
     const coupled = rows.filter(({ jac }) => jac.length > 1);
+    this.#hessians = current().wide ? coupled.map(() => variable("row_hessian")) : undefined;
     this.#dofs = factorsOverDofs(m, contacts, coupled)
       ? new DofHessian(m, d, this.#frames, contacts, coupled)
       : undefined;
@@ -127,9 +122,25 @@ export class BodySpace implements SolverSpace {
     const goesOn = !current().exact && m.opt.iterations >= FEW_ITERATIONS && hasCones(m, contacts);
     this.isRough = goesOn && this.#contacts.anyCoupled && !this.#dofs ? flag("rough", false) : undefined;
     this.#tree = new Articulated(m, this.#frames, free, metric?.diagonal);
+    const couples = coupled.length > 0 || this.#contacts.anyCoupled;
+    this.#direct =
+      couples && current().exact && m.form.hasRoom && !this.#free
+        ? new FewCouplings(
+            m,
+            this.#frames,
+            this.#tree,
+            this.#contacts,
+            coupled,
+            this.#dofs ? Math.ceil(m.nv / 6) : undefined,
+          )
+        : undefined;
     this.qacc = new Field("x", m.nv);
     this.search = new Field("search", m.nv);
-    this.#motion = { qvel: this.#velocities(), qacc: this.#bodies("motion"), search: this.#bodies("v") };
+    this.#motion = {
+      qvel: bodyVelocities(m, d, this.#frames),
+      qacc: this.#bodies("motion"),
+      search: this.#bodies("v"),
+    };
     this.#gauss = { dofs: new Field("gauss_grad", m.nv), bodies: this.#bodies("gauss_body") };
     this.#grad = new Field("grad", m.nv);
     this.#wrench = this.#bodies("grad_body");
@@ -139,16 +150,7 @@ export class BodySpace implements SolverSpace {
     this.#forces = new Field("constraint_force", m.nv);
   }
 
-  #bodies(name: string): Field {
-    return new Field(name, 6 * this.#m.nbody, 6);
-  }
-
-  #velocities(): Field {
-    if (!this.#frames.fromParent) return this.#d.cvel;
-    const velocities = this.#bodies("own_cvel");
-    bodyMotions(this.#m, this.#frames, this.#d.qvel, velocities);
-    return velocities;
-  }
+  #bodies = (name: string): Field => new Field(name, 6 * this.#m.nbody, 6);
 
   /** Starts from qacc_smooth: its motions are those of the last solve. */
   startAtSmooth(): void {
@@ -157,9 +159,7 @@ export class BodySpace implements SolverSpace {
   }
 
   searchMv(): Scalar {
-    const { search } = this;
-    const [m, frames, motion] = [this.#m, this.#frames, this.#motion];
-    const weights = this.#weights;
+    const [m, frames, motion, search, weights] = [this.#m, this.#frames, this.#motion, this.search, this.#weights];
     const total = variable("searchMv", 0);
     each(m.nv, (i) =>
       total.set(add(total.get(), mul(weights.dof(i), mul(this.#tree.armature(i), mul(search.at(i), search.at(i)))))),
@@ -206,6 +206,7 @@ export class BodySpace implements SolverSpace {
     const isImplicit = implicit ? this.#isTurn(TURN.IMPLICIT) : false;
     const [grad, wrench, diagonal, gauss] = [this.#grad, this.#wrench, this.#diagonal, this.#gauss];
     this.#couplings = [];
+    this.#hessians?.forEach((hessian) => hessian.set(0));
     // M qacc is qfrc_smooth and the gradient of the Gauss cost
     const sign = select(isImplicit, -1, 1);
     const smooth = or(isSmooth, isImplicit);
@@ -238,7 +239,7 @@ export class BodySpace implements SolverSpace {
     const [grad, diagonal] = [this.#grad, this.#diagonal];
     for (const { dof, value } of row.jac) grad.set(dof, sub(grad.at(dof), mul(value, law.force)));
     if (row.jac.length > 1) {
-      const hessian = variable("row_hessian");
+      const hessian = this.#hessians?.[this.#couplings.length] ?? variable("row_hessian");
       hessian.set(law.hessian);
       this.#dofs?.addRow(this.#couplings.length, law);
       this.#couplings.push({ row, hessian });
@@ -264,8 +265,7 @@ export class BodySpace implements SolverSpace {
    * or from the forces where iterations ended before the minimum.
    */
   iterate({ iterations, done, converged, start, finish }: Frame, body: Parameters<SolverSpace["iterate"]>[1]): void {
-    const { search } = this;
-    const [implicit, gauss] = [this.#implicit, this.#gauss];
+    const [search, implicit, gauss] = [this.search, this.#implicit, this.#gauss];
     this.#converged = () => converged.get();
     this.#dofs?.start();
     each(this.#m.nv, (i) => gauss.dofs.set(i, 0));
@@ -304,8 +304,7 @@ export class BodySpace implements SolverSpace {
   }
 
   setSearch(): void {
-    const { search } = this;
-    const [d, motion] = [this.#d, this.#motion];
+    const [d, search, motion] = [this.#d, this.search, this.#motion];
     this.#solve();
     when(this.#isTurn(TURN.SMOOTH), () => {
       copyField(search, d.qacc_smooth);
@@ -316,9 +315,7 @@ export class BodySpace implements SolverSpace {
 
   /** Solves H search = -grad, for search and its motions. */
   #solve(): void {
-    const { search } = this;
-    const [m, motion, contacts] = [this.#m, this.#motion, this.#contacts];
-    const [grad, wrench, tree] = [this.#grad, this.#wrench, this.#tree];
+    const [m, search, motion, tree] = [this.#m, this.search, this.#motion, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
     tree.factor((i) => this.#diagonal.at(i), inLine);
     const free = this.#free;
@@ -326,17 +323,42 @@ export class BodySpace implements SolverSpace {
       (body) => tree.stiffness(body),
       (i) => add(tree.armature(i), this.#diagonal.at(i)),
     );
-    const onTrees = (force: (i: Int) => Scalar, onBody: (b: Int) => Spatial) => {
-      tree.solve(force, search, motion.search, onBody, inLine);
+    const onTrees = (force: (i: Int) => Scalar, onBody: (b: Int) => Spatial, between?: () => void) => {
+      tree.solve(force, search, motion.search, onBody, inLine, between);
       free?.solve(force, onBody, search, motion.search);
     };
-    const dofs = this.#dofs;
+    if (!this.#direct) return this.#solveWith(onTrees);
+    const { dof, body } = this.#downhill;
+    this.#direct.solve({
+      isNewton: this.#isTurn(TURN.NEWTON),
+      hessians: this.#couplings.map(({ hessian }) => hessian.get()),
+      law: this.#law,
+      contact: (slot) => this.contact(slot),
+      x: search,
+      solveTrees: (between) => onTrees(dof, body, between),
+      solveMany: () => this.#solveWith(onTrees),
+    });
+  }
+
+  /** The gradient's negative, as forces on dofs and on bodies. */
+  get #downhill() {
+    const [grad, wrench] = [this.#grad, this.#wrench];
+    return { dof: (i: Int) => neg(grad.at(i)), body: (b: Int) => scale6(wrench.spatial(b), -1) };
+  }
+
+  /** The same by a Hessian over dofs, or by conjugate gradients, where something couples bodies. */
+  #solveWith(solveTrees: AroundTrees["solveTrees"]): void {
+    const [m, contacts, dofs] = [this.#m, this.#contacts, this.#dofs];
+    const vectors = {
+      gradient: { dofs: this.#grad, bodies: this.#wrench },
+      search: { dofs: this.search, bodies: this.#motion.search },
+    };
     if (dofs || (this.#couplings.length === 0 && !contacts.anyCoupled)) {
-      onTrees(
-        (i) => neg(grad.at(i)),
-        (b) => scale6(wrench.spatial(b), -1),
-      );
-      if (dofs) when(dofs.couples, () => this.#solveOverDofs(dofs));
+      const { dof, body } = this.#downhill;
+      solveTrees(dof, body);
+      const diagonal = (i: Int) => add(this.#tree.armature(i), this.#diagonal.at(i));
+      const hessians = () => this.#couplings.map(({ hessian }) => hessian.get());
+      if (dofs) when(dofs.couples, () => dofs.solveAll({ law: this.#law, hessians, diagonal, ...vectors }));
       return;
     }
     solveAroundTrees(m, {
@@ -347,26 +369,9 @@ export class BodySpace implements SolverSpace {
       weights: this.#weights,
       isNewton: () => this.#isTurn(TURN.NEWTON),
       isRough: () => this.isRough?.get() ?? false,
-      gradient: { dofs: grad, bodies: wrench },
-      search: { dofs: search, bodies: motion.search },
-      solveTrees: onTrees,
+      ...vectors,
+      solveTrees,
     });
-  }
-
-  /** The same where something couples bodies. */
-  #solveOverDofs(dofs: DofHessian): void {
-    const [m, d, frames] = [this.#m, this.#d, this.#frames];
-    const wrench = this.#bodies("dof_wrench");
-    const force = new Field("dof_force", m.nv);
-    dofs.collect(
-      this.#law,
-      this.#couplings.map(({ hessian }) => hessian.get()),
-    );
-    dofs.factor((i) => add(this.#tree.armature(i), this.#diagonal.at(i)));
-    copyField(this.#wrench, wrench);
-    alongDofs(m, d, wrench, (i, f) => force.set(i, neg(add(this.#grad.at(i), f))), frames);
-    dofs.solve((i) => force.at(i), this.search);
-    bodyMotions(m, frames, this.search, this.#motion.search);
   }
 
   gradSearch(): Scalar {

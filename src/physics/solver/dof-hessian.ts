@@ -9,6 +9,7 @@ import {
   max,
   mul,
   ne,
+  neg,
   not,
   select,
   shl,
@@ -23,7 +24,11 @@ import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
-import type { Field, WorldData, ModelView } from "../view.ts";
+import { bodyMotions } from "../smooth/articulated.ts";
+import { alongDofs } from "../smooth/body-forces.ts";
+import { copyField } from "../smooth/sparsity.ts";
+import { Field, type WorldData, type ModelView } from "../view.ts";
+import type { OnBoth } from "./body-terms.ts";
 import { ContactSquares } from "./contact-squares.ts";
 import { dofTiles, MOST_TILES, TILE, type DofTiles } from "./dof-tiles.ts";
 import { loneBodies } from "./free-bodies.ts";
@@ -40,6 +45,17 @@ const MOST_DOFS = TILE * MOST_TILES;
 const MOST_DOFS_AWAY = 48;
 const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
 const PART = Array.from({ length: TILE }, (_, k) => k);
+
+/** What `solveAll` solves. */
+interface CoupledSolve {
+  readonly law: (index: Int, slot: Int) => ContactLaw;
+  /** Of the rows. */
+  hessians(): readonly Scalar[];
+  /** Of dofs, armature among it. */
+  diagonal(dof: Int): Scalar;
+  readonly gradient: OnBoth;
+  readonly search: OnBoth;
+}
 
 /** Bodies that float alone of a model; more of them touch each other in heaps, for which free-bodies.ts has blocks. */
 const MOST_LOOSE = 3;
@@ -58,6 +74,8 @@ export const factorsOverDofs = ({ form, model }: ModelView, contacts: ContactRow
  */
 export class DofHessian {
   readonly #m: ModelView;
+  readonly #d: WorldData;
+  readonly #frames: BodyFrames;
   readonly #contacts: ContactRows;
   readonly #tiles: DofTiles;
   readonly #mass: TileMass;
@@ -73,6 +91,8 @@ export class DofHessian {
 
   constructor(m: ModelView, d: WorldData, frames: BodyFrames, contacts: ContactRows, rows: readonly Row[]) {
     this.#m = m;
+    this.#d = d;
+    this.#frames = frames;
     this.#contacts = contacts;
     this.#rows = rows;
     const tiles = dofTiles(
@@ -224,6 +244,19 @@ export class DofHessian {
       );
     }
     this.#squares.add(I, J, sums);
+  }
+
+  /** Solves H search = -gradient for dofs of the trees that are coupled, and the motions of all bodies. */
+  solveAll({ law, hessians, diagonal, gradient, search }: CoupledSolve): void {
+    const [m, d, frames] = [this.#m, this.#d, this.#frames];
+    const wrench = new Field("dof_wrench", 6 * m.nbody, 6);
+    const force = new Field("dof_force", m.nv);
+    this.collect(law, hessians());
+    this.factor(diagonal);
+    copyField(gradient.bodies, wrench);
+    alongDofs(m, d, wrench, (i, f) => force.set(i, neg(add(gradient.dofs.at(i), f))), frames);
+    this.solve((i) => force.at(i), search.dofs);
+    bodyMotions(m, frames, search.dofs, search.bodies);
   }
 
   /** x = H⁻¹ force, of dofs of the trees that are coupled. */
