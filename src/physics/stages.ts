@@ -97,7 +97,7 @@ export const STAGES = {
     writes: ["crb", "M"],
   },
   factor_m: { doc: "the LᵀDL factors of M (mj_factorM)", reads: ["M"], writes: FACTORS },
-  collision: { doc: "contacts of pairs of geoms (mj_collision)", reads: GEOMS, writes: [] },
+  collision: { doc: "contacts of pairs of geoms (mj_collision)", reads: [...GEOMS, "xpos"], writes: [] },
   transmission: {
     doc: "lengths, velocities and moment arms of actuators (mj_transmission)",
     reads: [...JOINTS, ...ARMS],

@@ -7,7 +7,7 @@ import { loadModel } from "../../src/index.ts";
 import { modelView } from "../../src/physics/view.ts";
 import { array } from "../../src/trace/control.ts";
 import { add, mul, not, or, select, type Bool, type Int } from "../../src/trace/scalar.ts";
-import type { Mat3, Vec3 } from "../../src/trace/vector.ts";
+import { ZERO3, type Mat3, type Vec3 } from "../../src/trace/vector.ts";
 import { geomPairs, type GeomPair } from "../../src/model/pairs.ts";
 import { mjtGeom } from "../../src/model/enums.ts";
 import { createRandom } from "../support/mjcf-random.ts";
@@ -44,6 +44,7 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
     const frames = {
       pos: (g: Int) => slice(mul(g, 12), 3) as Vec3,
       mat: (g: Int) => slice(add(mul(g, 12), 3), 9) as Mat3,
+      body: () => ZERO3,
     };
     const view = modelView(model);
     const isApart = boxTest(view, frames, pairs);
@@ -110,7 +111,11 @@ test("boxes with a margin have no boxes along the world's axes", async () => {
   const hasBoxes: boolean[] = [];
   for (const model of [await pair(0), await pair(0.01)])
     program(12, 1, () => {
-      const frames = { pos: () => [0, 0, 0] as Vec3, mat: () => [1, 0, 0, 0, 1, 0, 0, 0, 1] as Mat3 };
+      const frames = {
+        pos: () => [0, 0, 0] as Vec3,
+        mat: () => [1, 0, 0, 0, 1, 0, 0, 0, 1] as Mat3,
+        body: () => ZERO3,
+      };
       hasBoxes.push(worldBoxes(modelView(model), frames, geomPairs(model)) !== undefined);
       return [0];
     });

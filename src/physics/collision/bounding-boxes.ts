@@ -4,6 +4,7 @@ import { table } from "../../trace/control.ts";
 import { abs, add, and, eq, gt, mul, or, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add3, column, dot3, mulMatVec, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
+import type { Model } from "../../model/model.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
@@ -18,14 +19,21 @@ const BOXED: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER
 /** Says of two geoms, the lower mjtGeom first, at indices known while tracing or only at run time. */
 export type BoxTest = (geom1: Int, geom2: Int, reach: Scalar) => Bool;
 
-/** Centres and half sizes of the boxes of geoms in their frames (geom_aabb), at indices known only at run time. */
+/** Whether a geom has a box (geom_aabb). */
+export const isBoxed = ({ geom_type }: Model, g: number): boolean => BOXED.has(geom_type[g]);
+
+/** Centre and half size of the box of a geom in its frame (geom_aabb). */
+export function boxOf(model: Model, g: number): Record<"centre" | "half", Vec3> {
+  if (!isBoxed(model, g)) return { centre: [0, 0, 0], half: [UNBOUNDED, UNBOUNDED, UNBOUNDED] };
+  const [x, y, z, a, b, c] = model.geom_aabb.subarray(6 * g, 6 * g + 6);
+  return { centre: [x, y, z], half: [a, b, c] };
+}
+
+/** The same at indices known only at run time. */
 export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => Vec3> {
-  const { geom_type, geom_aabb } = m.model;
-  const of = (offset: number, otherwise: number) => {
-    const values = Array.from({ length: 3 * m.ngeom }, (_, i) => {
-      const g = Math.floor(i / 3);
-      return BOXED.has(geom_type[g]) ? geom_aabb[6 * g + offset + (i % 3)] : otherwise;
-    });
+  const all = Array.from({ length: m.ngeom }, (_, g) => boxOf(m.model, g));
+  const of = (what: "centre" | "half", offset: number) => {
+    const values = all.flatMap((box) => box[what] as readonly number[]);
     // one component a table: centres of primitives are 0
     const components = [0, 1, 2].map((k) =>
       table(
@@ -35,14 +43,14 @@ export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => 
     );
     return (g: Int) => components.map((read) => read(g)) as unknown as Vec3;
   };
-  return { centre: of(0, 0), half: of(3, UNBOUNDED) };
+  return { centre: of("centre", 0), half: of("half", 3) };
 }
 
 /**
  * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the
  * boxes (geom_aabb), or along the normal of a plane. Never where worlds have sizes of their own.
  */
-export function boxTest(m: ModelView, frames: GeomFrames, pairs: readonly GeomPair[]): BoxTest {
+export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, pairs: readonly GeomPair[]): BoxTest {
   if (m.geom_size.isOwn) return () => false;
   const { geom_type } = m.model;
   const { centre, half } = boxesOf(m);

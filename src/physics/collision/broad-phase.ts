@@ -25,7 +25,7 @@ import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
-import { overlap, worldBoxes } from "./world-boxes.ts";
+import { overlap, worldBoxes, type WorldBox } from "./world-boxes.ts";
 
 /** Bits of a word, and of a part of it that is looked at together. */
 const WORD = 32;
@@ -64,14 +64,22 @@ export function halves(name: string, values: readonly number[]): (index: Int) =>
   };
 }
 
-/** The pairs named by their indices; no two are of the same geoms. */
-function gridOf(pairs: readonly GeomPair[], members: readonly number[], planes: boolean): Grid {
-  // a plane comes first; of others the lower geom, so that half of the words of a row are empty
+/** The pairs named by their indices; no two are of the same geoms. Rows of fixed geoms come first, as `order` has them. */
+function gridOf(
+  pairs: readonly GeomPair[],
+  members: readonly number[],
+  planes: boolean,
+  order: readonly number[],
+): Grid {
+  const place = new Map(order.map((g, i) => [g, i]));
+  // a plane comes first, then what is fixed; of others the lower geom, so that half of the words of a row are empty
   const ends = members.map((k) => {
     const { geom1, geom2 } = pairs[k];
-    return planes ? [geom1, geom2] : [Math.min(geom1, geom2), Math.max(geom1, geom2)];
+    if (planes) return [geom1, geom2];
+    return place.has(geom1) || (!place.has(geom2) && geom1 < geom2) ? [geom1, geom2] : [geom2, geom1];
   });
-  const rows = ascending(ends.map(([a]) => a));
+  const [others, fixed] = [false, true].map((is) => ascending(ends.map(([a]) => a)).filter((g) => place.has(g) === is));
+  const rows = [...fixed.sort((a, b) => place.get(a)! - place.get(b)!), ...others];
   const columns = ascending(ends.map(([, b]) => b));
   const words = Math.ceil(columns.length / WORD);
   const index: number[] = Array(rows.length * words * WORD).fill(-1);
@@ -82,7 +90,11 @@ function gridOf(pairs: readonly GeomPair[], members: readonly number[], planes: 
 }
 
 /** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
-function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; grid: Grid }[] {
+function gridsOf(
+  m: ModelView,
+  pairs: readonly GeomPair[],
+  order: readonly number[],
+): { planes: boolean; grid: Grid }[] {
   const groups = new Map<string, number[]>();
   const seen = new Map<string, number>();
   pairs.forEach(({ geom1, geom2 }, k) => {
@@ -96,7 +108,7 @@ function gridsOf(m: ModelView, pairs: readonly GeomPair[]): { planes: boolean; g
   });
   return [...groups].map(([key, members]) => {
     const planes = key.startsWith("true");
-    return { planes, grid: gridOf(pairs, members, planes) };
+    return { planes, grid: gridOf(pairs, members, planes, planes ? [] : order) };
   });
 }
 
@@ -152,10 +164,9 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   const found = array("near", count, "u32");
   each(count, (w) => found.set(w, 0));
 
-  const grids = gridsOf(m, pairs);
   const boxes = m.form.hasRoom ? worldBoxes(m, frames, pairs) : undefined;
 
-  for (const { planes, grid } of grids) {
+  for (const { planes, grid } of gridsOf(m, pairs, boxes?.fixed?.geoms ?? [])) {
     const { rows, columns, index } = grid;
     const words = Math.ceil(columns.length / WORD);
     const bounds = (g: Int): Bounds => ({
@@ -164,11 +175,12 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
       rbound: m.geom_rbound.at(g),
     });
     const groups = boxes && !planes ? inGroups(columns).map((of) => boxes.around(of)) : [];
+    const nearBox = (box: WorldBox): NearRow => ({
+      any: (k) => overlap(box, groups[k]),
+      isNear: (g) => overlap(box, boxes!.of(g)),
+    });
     const nearRow = (first: Int): NearRow => {
-      if (boxes && !planes) {
-        const box = boxes.of(first);
-        return { any: (k) => overlap(box, groups[k]), isNear: (g) => overlap(box, boxes.of(g)) };
-      }
+      if (boxes && !planes) return nearBox(boxes.of(first));
       const row = bounds(first);
       const sphere = planes ? { ...row, rbound: 0 } : row;
       return { isNear: (g) => near(sphere, bounds(g), look) };
@@ -181,28 +193,32 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
     const mask = table("near_mask", masks, "i32");
     const rowBits = areAlike(m) ? array("near_row", words, "u32") : undefined;
 
-    loop(
-      rows.length,
-      (r) => {
-        const row = nearRow(geom(r));
-        for (let w = 0; w < words; w++) {
-          const at = add(mul(r, words), w);
-          const known = mask(at);
-          rowBits?.set(w, toU32(0));
-          when(ne(known, 0), () => {
-            const bits = nearBits(columns, w, row);
-            if (rowBits) rowBits.set(w, band(bits, toU32(known)));
-            else mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
-          });
-        }
-        if (!rowBits) return;
-        eachTogether(rowBits, "boxes", (bit) => {
-          const k = pairAt(add(mul(mul(r, words), WORD), bit));
-          when(not(isApart(k)), () => setBit(found, k));
+    const visit = (r: Int, row: NearRow): void => {
+      for (let w = 0; w < words; w++) {
+        const at = add(mul(r, words), w);
+        const known = mask(at);
+        rowBits?.set(w, toU32(0));
+        when(ne(known, 0), () => {
+          const bits = nearBits(columns, w, row);
+          if (rowBits) rowBits.set(w, band(bits, toU32(known)));
+          else mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
         });
-      },
-      { label: "broad" },
-    );
+      }
+      if (!rowBits) return;
+      eachTogether(rowBits, "boxes", (bit) => {
+        const k = pairAt(add(mul(mul(r, words), WORD), bit));
+        when(not(isApart(k)), () => setBit(found, k));
+      });
+    };
+    const fixed = planes ? undefined : boxes?.fixed;
+    const still = fixed
+      ? fixed.visit(
+          rows,
+          (box) => groups.map((group) => overlap(box, group)).reduce(or),
+          (r, box) => visit(r, nearBox(box)),
+        )
+      : 0;
+    loop(rows.length, (r) => visit(r, nearRow(geom(r))), { start: still, label: "broad" });
   }
 
   return found;

@@ -5,9 +5,9 @@ import type { Vec3 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 
-type Quat = readonly [number, number, number, number];
+export type Quat = readonly [number, number, number, number];
 
-const product = ([a, b, c, d]: Quat, [w, x, y, z]: Quat): Quat => [
+export const product = ([a, b, c, d]: Quat, [w, x, y, z]: Quat): Quat => [
   a * w - b * x - c * y - d * z,
   a * x + b * w + c * z - d * y,
   a * y - b * z + c * w + d * x,
@@ -26,11 +26,11 @@ const zAxis = ([w, x, y, z]: Quat): number[] => [
   w * w - x * x - y * y + z * z,
 ];
 
-const quatAt = (values: Float64Array, i: number): Quat => Array.from(values.subarray(4 * i, 4 * i + 4)) as never;
+export const quatAt = (values: Float64Array, i: number): Quat => Array.from(values.subarray(4 * i, 4 * i + 4)) as never;
 
-/** Reads whether a geom is of a body that at most slides, and its z axis (0 of others). */
-export function steadyGeoms(model: Model): (geom: Int) => { is: Bool; axis: Vec3 } {
-  const { nbody, ngeom, body_parentid, body_mocapid, body_quat, njnt, jnt_bodyid, jnt_type, geom_bodyid } = model;
+/** Whether joints or users turn a body, and how the bodies that nothing turns stand in the world. */
+export function steadyBodies(model: Model): { turns: readonly boolean[]; frames: readonly Quat[] } {
+  const { nbody, body_parentid, body_mocapid, body_quat, njnt, jnt_bodyid, jnt_type } = model;
   const turns = Array.from({ length: nbody }, (_, b) => body_mocapid[b] >= 0);
   for (let j = 0; j < njnt; j++) turns[jnt_bodyid[j]] ||= jnt_type[j] !== mjtJoint.SLIDE;
   // parents come first
@@ -39,6 +39,13 @@ export function steadyGeoms(model: Model): (geom: Int) => { is: Bool; axis: Vec3
     turns[b] ||= turns[body_parentid[b]];
     frames[b] = unit(product(frames[body_parentid[b]], quatAt(body_quat, b)));
   }
+  return { turns, frames };
+}
+
+/** Reads whether a geom is of a body that at most slides, and its z axis (0 of others). */
+export function steadyGeoms(model: Model): (geom: Int) => { is: Bool; axis: Vec3 } {
+  const { ngeom, geom_bodyid } = model;
+  const { turns, frames } = steadyBodies(model);
   const isSteady = Array.from({ length: ngeom }, (_, g) => (turns[geom_bodyid[g]] ? 0 : 1));
   const axes = isSteady.map((steady, g) =>
     steady ? zAxis(product(frames[geom_bodyid[g]], quatAt(model.geom_quat, g))) : [0, 0, 0],

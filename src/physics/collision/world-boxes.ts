@@ -5,6 +5,8 @@ import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { boxesOf, ROUNDING } from "./bounding-boxes.ts";
+import { fixedBoxes, type FixedBoxes } from "./fixed-boxes.ts";
+import { fixedGeoms } from "./fixed-geoms.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
@@ -19,6 +21,8 @@ export interface WorldBoxes {
   of(geom: Int): WorldBox;
   /** About several geoms: computed where it is first asked for. */
   around(geoms: readonly number[]): WorldBox;
+  /** Of geoms that nothing moves, if there are many: `of` and `around` have none of theirs. */
+  readonly fixed: FixedBoxes | undefined;
 }
 
 const { PLANE, BOX } = mjtGeom;
@@ -33,7 +37,9 @@ export function worldBoxes(m: ModelView, frames: GeomFrames, all: readonly GeomP
   const isWide = (p: GeomPair) => typeOf(p.geom1) === BOX && typeOf(p.geom2) === BOX && p.margin + p.gap > 0;
   if (m.geom_size.isOwn || pairs.length === 0 || pairs.some(isWide)) return undefined;
   const reach = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
-  const geoms = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].sort((a, b) => a - b);
+  const met = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].sort((a, b) => a - b);
+  const fixed = fixedGeoms(m, pairs);
+  const geoms = met.filter((g) => !fixed.includes(g));
   const place = new Map(geoms.map((g, i) => [g, i]));
   const placeOf = table(
     "box_place",
@@ -65,7 +71,8 @@ export function worldBoxes(m: ModelView, frames: GeomFrames, all: readonly GeomP
     const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(i)) as unknown as Vec3);
     return { low: from, high: to };
   };
-  return { of, around: (geoms) => geoms.map(of).reduce(about) };
+  const still = fixed.length > 0 ? fixedBoxes(m, frames, fixed, reach) : undefined;
+  return { of, around: (geoms) => geoms.map(of).reduce(about), fixed: still };
 }
 
 const about = (a: WorldBox, b: WorldBox): WorldBox => ({
