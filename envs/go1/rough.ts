@@ -12,17 +12,16 @@ const { ppo } = training;
 /** Kinds of its ground, a column of patches each: as high as legs of 0.43 m step over. */
 export const GO1_GROUND = [
   "flat",
-  { kind: "rough", height: [0.01, 0.06], spacing: 0.4 },
+  { kind: "squares", height: [0.01, 0.06] },
   { kind: "slope-up", angle: [0, 0.35] },
   { kind: "slope-down", angle: [0, 0.35] },
-  { kind: "boxes", height: [0.02, 0.1] },
+  { kind: "boxes", height: [0.02, 0.1], count: 20 },
   { kind: "stairs-up", rise: [0.02, 0.12], tread: 0.4 },
   { kind: "stairs-down", rise: [0.02, 0.12], tread: 0.4 },
-  { kind: "waves", height: [0.03, 0.2] },
 ] as const;
 
-// feet catch at edges between a field's triangles, so that these are large; episodes do not lead over the border
-const ground = makeTerrain({ seed: 1, rows: 8, columns: GO1_GROUND, cell: 0.2, middle: 1.6, border: 16 });
+// feet catch at edges between a field's triangles; episodes do not lead over the border
+const ground = makeTerrain({ seed: 1, rows: 8, columns: GO1_GROUND, cell: 0.2, middle: 1.6, border: 16, as: "boxes" });
 
 export const go1Rough = defineTask({
   ...FOLLOWS,
@@ -34,7 +33,7 @@ export const go1Rough = defineTask({
   terrain: {
     ground,
     geom: "floor",
-    // soft feet sink into a field, whose inner edges then stop them
+    // soft feet sink in, and the sides of boxes then stop them
     priority: 1,
     solref: [0.01, 1],
     // about a trot robots walk on all rows at once

@@ -18,7 +18,7 @@ import { actingSpace } from "../task/action-options.ts";
 import { actuatorPlan, withForceLimits } from "../task/actuators.ts";
 import { badTask, shapeOf } from "../task/shape.ts";
 import type { Randomisation, Task, Term } from "../task/task.ts";
-import { checkTerrain, ofAllBoxes, terrainDraws } from "../task/terrain.ts";
+import { checkTerrain, terrainDraws } from "../task/terrain.ts";
 import { velocityLimit } from "../task/terms/limits.ts";
 import { EPOCH } from "../kernel/trips.ts";
 import { tracedTask } from "../task/traced-task.ts";
@@ -35,9 +35,7 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
     ];
   });
   const terrain = task.terrain ? terrainDraws(task.terrain, task.id) : {};
-  const said = { ...task.randomise, ...vec.randomise };
-  const known = task.terrain ? ofAllBoxes(said, task.terrain) : said;
-  const randomise = { ...terrain, ...known, ...Object.fromEntries(ends) };
+  const randomise = { ...terrain, ...task.randomise, ...vec.randomise, ...Object.fromEntries(ends) };
   const own = Object.keys(randomise).length > 0 ? { ...task, randomise } : task;
   if (terminate.length === 0) return own;
   const tooFast = ({ joint, limit }: (typeof terminate)[number]): [string, Term<O>] => [

@@ -33,7 +33,8 @@ export class WorldModel {
     this.perWorld = new Map(
       [...places].map(([field, own]) => {
         const length = current().unroll ? 0 : this.#shared(field).length;
-        return [field, { at: (i: number) => own.get(i)?.get(), all: length > 0 ? array(field, length) : undefined }];
+        const at = (i: number) => own.get(plan.standsFor(field, i))?.get();
+        return [field, { at, all: length > 0 ? array(field, length) : undefined }];
       }),
     );
   }

@@ -16,7 +16,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { idOf, type Model } from "../../model/model.ts";
-import { groundPlace, groundPosOf, isPlaced, otherBoxes, type PlacedTerrain } from "../../model/terrain/place.ts";
+import { groundPlace, groundPosOf, isPlaced, type PlacedTerrain } from "../../model/terrain/place.ts";
 import { CorralError } from "../../core/errors.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import type { Randomisation, Scene, Task, TaskTerrain, TermSource } from "./task.ts";
@@ -101,17 +101,18 @@ export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, R
   };
 }
 
-/** What a task randomises, with all boxes of its ground where it names the geom that they stand in for. */
-export function ofAllBoxes(
-  randomise: Readonly<Record<string, Randomisation>>,
-  { ground, geom }: PlacedTerrain,
-): Readonly<Record<string, Randomisation>> {
-  if (ground.as !== "boxes") return randomise;
-  const each = (item: Randomisation): Randomisation => {
-    const names = typeof item?.of === "string" ? [item.of] : item?.of;
-    return Array.isArray(names) && names.includes(geom) ? { ...item, of: [...names, otherBoxes(geom)] } : item;
+/**
+ * The element of a field that stands for another in what worlds draw: all boxes of a terrain have the friction of the
+ * first, which has the name of the geom that they stand in for.
+ */
+export function drawnFor(terrain: PlacedTerrain | undefined, model: Model): (field: string, index: number) => number {
+  if (terrain?.ground.as !== "boxes") return (_, index) => index;
+  const first = idOf(model, "geom", terrain.geom);
+  const ground = model.geom_bodyid[first];
+  return (field, index) => {
+    if (field !== "geom_friction" || model.geom_bodyid[Math.floor(index / 3)] !== ground) return index;
+    return 3 * first + (index % 3);
   };
-  return Object.fromEntries(Object.entries(randomise).map(([name, item]) => [name, each(item)]));
 }
 
 /** @throws CorralError bad-task */

@@ -1,6 +1,7 @@
 // kinds of ground: how high a square patch is at each of its points. Every patch is level in its
 // middle, and at height 0 at its border or near it, so that neighbours meet.
 import type { RandomStream } from "../../core/rng.ts";
+import { slopeSlabs, type Slabs } from "./slabs.ts";
 
 /** A number for the easiest and the hardest row, the rows between having numbers between; or one number for all. */
 export type Graded = number | readonly [easiest: number, hardest: number];
@@ -16,12 +17,14 @@ export interface Patch {
 export type Relief = (x: number, y: number) => number;
 
 /** What a kind of ground has: its parameters with their defaults, and its relief for numbers of one difficulty. */
-interface Kind {
+export interface Kind {
   readonly doc: string;
   readonly params: Readonly<Record<string, Graded>>;
   /** Parameters that are lengths, so above 0. */
   readonly lengths: readonly string[];
   readonly relief: (p: Readonly<Record<string, number>>, patch: Patch) => Relief;
+  /** What it is of ground of boxes, where level cells are too coarse. */
+  readonly slabs?: (p: Readonly<Record<string, number>>, patch: Patch) => Slabs;
 }
 
 /** Distance from the level middle, as squares about it count it; below 0 inside. */
@@ -63,6 +66,14 @@ function rough({ height, spacing }: Readonly<Record<string, number>>, patch: Pat
 function waves({ height, length }: Readonly<Record<string, number>>, patch: Patch): Relief {
   const k = (2 * Math.PI) / length;
   return (x, y) => fade(x, y, patch, length / 4) * (height / 2) * (Math.sin(k * x) + Math.sin(k * y));
+}
+
+/** Squares side by side. */
+function squares({ height, size }: Readonly<Record<string, number>>, patch: Patch): Relief {
+  const count = Math.ceil((2 * patch.half) / size);
+  const place = (x: number) => Math.min(Math.floor((x + patch.half) / size), count - 1);
+  return (x, y) =>
+    outward(x, y, patch) <= 0 ? 0 : height * (2 * patch.random.uniform(place(x) * count + place(y)) - 1);
 }
 
 /** Blocks that lie on each other, up and down. */
@@ -113,8 +124,26 @@ export const KINDS = {
     lengths: ["spacing"],
     relief: rough,
   },
-  "slope-up": { doc: "rises from the middle, by an angle", params: { angle: [0, 0.4] }, lengths: [], relief: slope(1) },
-  "slope-down": { doc: "falls from the middle", params: { angle: [0, 0.4] }, lengths: [], relief: slope(-1) },
+  squares: {
+    doc: "squares side by side, up and down",
+    params: { height: [0.02, 0.15], size: 0.8 },
+    lengths: ["size"],
+    relief: squares,
+  },
+  "slope-up": {
+    doc: "rises from the middle, by an angle",
+    params: { angle: [0, 0.4] },
+    lengths: [],
+    relief: slope(1),
+    slabs: ({ angle }, patch) => slopeSlabs(1, angle, patch),
+  },
+  "slope-down": {
+    doc: "falls from the middle",
+    params: { angle: [0, 0.4] },
+    lengths: [],
+    relief: slope(-1),
+    slabs: ({ angle }, patch) => slopeSlabs(-1, angle, patch),
+  },
   "stairs-up": {
     doc: "steps that rise from the middle",
     params: { rise: [0.03, 0.2], tread: 0.3 },

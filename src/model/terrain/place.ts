@@ -45,9 +45,6 @@ export const groundPlace = ({ ground, geom }: PlacedTerrain) =>
     ? ({ field: "body_pos", kind: "body", name: GROUND } as const)
     : ({ field: "geom_pos", kind: "geom", name: geom } as const);
 
-/** A pattern of the names of the boxes beside the first, which has the geom's own name. */
-export const otherBoxes = (geom: string): string => `${geom}.*`;
-
 /** @throws CorralError bad-terrain */
 function checkContacts({ priority, solref }: PlacedTerrain): void {
   if (priority !== undefined && !Number.isInteger(priority))
@@ -101,8 +98,9 @@ function asField(t: Terrain, own: (what: string) => string): Stead {
 }
 
 function asBoxes(t: Terrain, own: (what: string) => string): Stead {
-  const tags = groundBoxes(t).map(({ pos, half }, i) => {
-    const tag = own(`type="box" size="${placed(half)}" pos="${placed(pos)}" mass="0"`);
+  const tags = groundBoxes(t).map(({ pos, half, quat }, i) => {
+    const turned = quat ? ` quat="${placed(quat)}"` : "";
+    const tag = own(`type="box" size="${placed(half)}" pos="${placed(pos)}"${turned} mass="0"`);
     return i === 0 ? tag : tag.replace(/(\sname\s*=\s*(["']))(.*?)\2/, `$1$3.${i}$2`);
   });
   return { geoms: `<body name="${GROUND}" pos="${placed(groundPosOf(t, 0, 0))}">${tags.join("\n")}</body>`, asset: "" };

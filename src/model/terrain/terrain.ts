@@ -4,7 +4,8 @@ import { alternatives } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
 import { RandomStream } from "../../core/rng.ts";
 import { show } from "../../core/show.ts";
-import { KINDS, type Graded, type Relief, type TerrainKind } from "./kinds.ts";
+import { KINDS, type Graded, type Kind, type Relief, type TerrainKind } from "./kinds.ts";
+import type { GroundBox } from "./slabs.ts";
 
 /** A column of patches: a kind, or a kind with parameters of your own. */
 export type TerrainColumn = TerrainKind | ({ readonly kind: TerrainKind } & { readonly [parameter: string]: unknown });
@@ -33,6 +34,12 @@ export interface TerrainOptions {
 /** What ground is made of. */
 export type TerrainForm = "field" | "boxes";
 
+/** Ground that is tilted: boxes about the terrain's centre, and of their cells how high the middle is and how it rises along x and y. */
+export interface Inclined {
+  readonly boxes: readonly GroundBox[];
+  readonly cells: ReadonlyMap<number, readonly [height: number, dx: number, dy: number]>;
+}
+
 /** Ground. Lengths in metres. */
 export interface Terrain {
   readonly as: TerrainForm;
@@ -44,6 +51,8 @@ export interface Terrain {
   readonly heights: Int32Array;
   /** Metres of a unit. */
   readonly unit: number;
+  /** Of boxes: how they lie where cells are not boxes by themselves. */
+  readonly inclined?: Inclined;
   /** Patches along x (difficulty) and along y (kinds), the side of one, and where they lie from the field's centre. */
   readonly rows: number;
   readonly columns: number;
@@ -54,6 +63,8 @@ export interface Terrain {
 export const UNIT = 1e-4;
 const MOST_POINTS = 2 ** 24;
 const MOST_BLOCKS = 4096;
+/** Slabs that are steeper reach out from under the ground beside them (rad). */
+const STEEPEST_SLAB = 0.7;
 
 export const bad = (text: string, options?: ErrorOptions): CorralError =>
   new CorralError("bad-terrain", `${text}.`, {}, options);
@@ -81,6 +92,7 @@ function cellsOf(what: string, length: number, cell: number): number {
 function gradedOf(
   column: TerrainColumn,
   place: string,
+  as: TerrainForm,
 ): { kind: TerrainKind; at: (d: number) => Record<string, number> } {
   const { kind, ...own } = typeof column === "string" ? { kind: column } : (column ?? {});
   if (typeof kind !== "string")
@@ -97,8 +109,9 @@ function gradedOf(
       throw bad(
         `${place}: ${name} is ${show(value)}; it is a number ${lengths.includes(name) ? "above" : "of at least"} 0, or two: for the easiest row and the hardest`,
       );
-    if (name === "angle" && !ends.every((x) => (x as number) < 1.5))
-      throw bad(`${place}: angle is ${show(value)}; it is below 1.5 rad`);
+    const steepest = as === "boxes" ? STEEPEST_SLAB : 1.5;
+    if (name === "angle" && !ends.every((x) => (x as number) < steepest))
+      throw bad(`${place}: angle is ${show(value)}; it is below ${steepest} rad${as === "boxes" ? " of boxes" : ""}`);
     if (name === "count" && !ends.every((x) => (x as number) <= MOST_BLOCKS))
       throw bad(`${place}: count is ${show(value)}; a patch has at most ${MOST_BLOCKS} blocks`);
   }
@@ -139,30 +152,34 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   if (ncol * nrow > MOST_POINTS)
     throw bad(`a terrain of ${ncol} x ${nrow} points is too large; it has at most ${MOST_POINTS}. Take larger cells`);
 
-  const graded = columns.map((column, j) => gradedOf(column, `column ${j} of a terrain`));
-  const draw = (): Int32Array => {
+  const graded = columns.map((column, j) => gradedOf(column, `column ${j} of a terrain`, as));
+  const draw = (): Pick<Terrain, "heights" | "inclined"> => {
     const heights = new Int32Array(ncol * nrow);
+    const boxes: GroundBox[] = [];
+    const cells = new Map<number, readonly [number, number, number]>();
+    // a hair outward, so that edges at the middles of cells are on one side all around
+    const place = (line: number) => (last ? line * cell - patch / 2 : ((line + 0.5) * cell - patch / 2) * (1 + 1e-9));
     graded.forEach(({ kind, at }, j) => {
       for (let i = 0; i < rows; i++) {
         const random = new RandomStream(seed, i, j, 0);
-        const relief: Relief = KINDS[kind].relief(at(rows === 1 ? 1 : i / (rows - 1)), {
-          half: patch / 2,
-          middle: middle / 2,
-          random,
-        });
-        // a hair outward, so that edges at the middles of cells are on one side all around
-        const place = (line: number) =>
-          last ? line * cell - patch / 2 : ((line + 0.5) * cell - patch / 2) * (1 + 1e-9);
+        const here = { half: patch / 2, middle: middle / 2, random };
+        const numbers = at(rows === 1 ? 1 : i / (rows - 1));
+        const known: Pick<Kind, "relief" | "slabs"> = KINDS[kind];
+        const slabs = as === "boxes" ? known.slabs?.(numbers, here) : undefined;
+        const relief: Relief = slabs ? (x, y) => slabs.at(x, y)[0] : known.relief(numbers, here);
+        const [x, y] = [(i - (rows - 1) / 2) * patch, (j - (columns.length - 1) / 2) * patch];
+        for (const box of slabs?.boxes ?? []) boxes.push({ ...box, pos: [box.pos[0] + x, box.pos[1] + y, box.pos[2]] });
         for (let r = 0; r < side + last; r++)
           for (let c = 0; c < side + last; c++) {
-            const height = relief(place(c), place(r));
-            heights[(edge + j * side + r) * ncol + edge + i * side + c] = Math.round(height / UNIT);
+            const index = (edge + j * side + r) * ncol + edge + i * side + c;
+            heights[index] = Math.round(relief(place(c), place(r)) / UNIT);
+            if (slabs) cells.set(index, slabs.at(place(c), place(r)));
           }
       }
     });
-    return heights;
+    return boxes.length > 0 ? { heights, inclined: { boxes, cells } } : { heights };
   };
-  let drawn: Int32Array | undefined;
+  let drawn: ReturnType<typeof draw> | undefined;
   return {
     as,
     ncol,
@@ -170,7 +187,10 @@ export function makeTerrain(options: TerrainOptions): Terrain {
     cell,
     // when they are wanted: a task on terrain is made wherever all tasks are imported
     get heights() {
-      return (drawn ??= draw());
+      return (drawn ??= draw()).heights;
+    },
+    get inclined() {
+      return (drawn ??= draw()).inclined;
     },
     unit: UNIT,
     rows,

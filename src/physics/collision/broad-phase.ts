@@ -25,7 +25,8 @@ import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
-import { overlap, worldBoxes, type WorldBox } from "./world-boxes.ts";
+import type { WorldBox } from "./geom-boxes.ts";
+import { overlap, worldBoxes } from "./world-boxes.ts";
 
 /** Bits of a word, and of a part of it that is looked at together. */
 const WORD = 32;

@@ -4,11 +4,10 @@ import { loop, table, when } from "../../trace/control.ts";
 import { abs, add, mul, neg, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import type { Model } from "../../model/model.ts";
-import { boxOf, ROUNDING } from "./bounding-boxes.ts";
+import { boxOf, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedFrames, placesOf, type FixedFrame } from "./fixed-geoms.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
-import type { WorldBox } from "./world-boxes.ts";
 
 /** Most geoms of a group. */
 const GROUP = 16;

@@ -3,7 +3,7 @@ import { array, table } from "../../trace/control.ts";
 import type { Int } from "../../trace/scalar.ts";
 import { add3, quatToMat, rotate, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import { isBoxed } from "./bounding-boxes.ts";
+import { isBoxed } from "./geom-boxes.ts";
 import { product, quatAt, steadyBodies } from "./steady-geoms.ts";
 import type { ModelView } from "../view.ts";
 

@@ -4,17 +4,11 @@ import { abs, add, and, ge, le, max, min, mul, sub, sum, type Bool, type Int } f
 import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
-import { boxesOf, ROUNDING } from "./bounding-boxes.ts";
+import { boxesOf, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedBoxes, type FixedBoxes } from "./fixed-boxes.ts";
 import { fixedGeoms } from "./fixed-geoms.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
-
-/** Where a geom is, and half of the reach of its pairs around that. */
-export interface WorldBox {
-  readonly low: Vec3;
-  readonly high: Vec3;
-}
 
 export interface WorldBoxes {
   /** Of a geom, known while tracing or only at run time. */

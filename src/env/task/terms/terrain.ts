@@ -1,6 +1,6 @@
 // what a world knows of the terrain it stands on
 import { array, loop, table } from "../../../trace/control.ts";
-import { add, clamp, div, floor, ge, mul, sub, toF32, toI32, type Scalar } from "../../../trace/scalar.ts";
+import { add, clamp, div, floor, ge, mul, sub, sum, toF32, toI32, type Scalar } from "../../../trace/scalar.ts";
 import { add3, mulMatVec } from "../../../trace/vector.ts";
 import { CorralError } from "../../../core/errors.ts";
 import { idOf } from "../../../model/model.ts";
@@ -36,16 +36,23 @@ function heightOf(s: Scene, what: string): (x: Scalar, y: Scalar, base: Scalar) 
 
 /** The tops of cells, of a terrain of boxes. */
 function heightOfBoxes(s: Scene, terrain: TaskTerrain): (x: Scalar, y: Scalar, base: Scalar) => Scalar {
-  const { ncol, nrow, cell, heights, unit } = terrain.ground;
-  const top = table(
-    "terrain_tops",
-    Float64Array.from(heights, (height) => height * unit),
+  const { ncol, nrow, cell, heights, unit, inclined } = terrain.ground;
+  const [top, ...slopes] = ["tops", "slopes_x", "slopes_y"].map((name, k) =>
+    table(
+      `terrain_${name}`,
+      Float64Array.from(heights, (height, i) => inclined?.cells.get(i)?.[k] ?? (k === 0 ? height * unit : 0)),
+    ),
   );
   const at = groundAt(s, terrain);
   return (x, y, base) => {
-    const line = (from: Scalar, count: number) => clamp(floor(add(div(from, cell), count / 2)), 0, count - 1);
-    const [c, r] = [line(sub(x, at[0]), ncol), line(sub(y, at[1]), nrow)];
-    return sub(add(top(add(mul(toI32(r), ncol), toI32(c))), at[2]), base);
+    const from = [sub(x, at[0]), sub(y, at[1])];
+    const counts = [ncol, nrow];
+    const lines = from.map((v, k) => clamp(floor(add(div(v, cell), counts[k] / 2)), 0, counts[k] - 1));
+    const index = add(mul(toI32(lines[1]), ncol), toI32(lines[0]));
+    const rises = inclined
+      ? sum(lines.map((line, k) => mul(slopes[k](index), sub(from[k], mul(cell, add(line, (1 - counts[k]) / 2))))))
+      : 0;
+    return sub(add(add(top(index), rises), at[2]), base);
   };
 }
 

@@ -1,0 +1,75 @@
+// scenes of many geoms that nothing moves, which the broad phase meets in groups: contacts are MuJoCo's, whatever the order
+import { expect, test } from "vitest";
+import { createSimulation, loadModel } from "../../src/index.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
+import { createRandom } from "../support/mjcf-random.ts";
+import { envBounds } from "../support/tolerances.ts";
+
+const FIXED = 90;
+const STEPS = 60;
+const WORLDS = 4;
+
+/** Geoms whose contacts have formulas, on turned static bodies, before and after three bodies that fall on them. */
+function scene(seed: number): string {
+  const r = createRandom(seed);
+  const numbers = (count: number, low: number, high: number) =>
+    Array.from({ length: count }, () => r.between(low, high).toFixed(4)).join(" ");
+  const kinds = [
+    () => `type="sphere" size="${numbers(1, 0.05, 0.15)}"`,
+    () => `type="capsule" size="${numbers(2, 0.05, 0.12)}"`,
+    () => `type="box" size="${numbers(3, 0.05, 0.15)}"`,
+  ];
+  const geoms = Array.from({ length: FIXED }, (_, i) => {
+    const geom = `<geom ${kinds[i % kinds.length]()} pos="${numbers(2, -0.8, 0.8)} ${numbers(1, -0.1, 0.1)}" quat="${numbers(4, -1, 1)}"/>`;
+    if (i % 3 === 0) return geom;
+    return `<body pos="${numbers(3, -0.1, 0.1)}" quat="1 ${numbers(3, -0.2, 0.2)}">${geom}</body>`;
+  });
+  const falling = [-0.4, 0, 0.4].map(
+    (x, i) => `<body pos="${x} 0.1 0.4"><freejoint/><geom name="f${i}" ${kinds[i]()} density="300"/></body>`,
+  );
+  const half = FIXED / 2;
+  return `<mujoco><option timestep="0.004"/><worldbody><geom type="plane" size="3 3 1" pos="0 0 -0.4"/>
+    ${geoms.slice(0, half).join("\n")}${falling.join("\n")}${geoms.slice(half).join("\n")}</worldbody></mujoco>`;
+}
+
+test.each([
+  [1, undefined],
+  [2, false],
+  [3, undefined],
+] as const)("scene %i, unroll %s", async (seed, unroll) => {
+  const model = await loadModel(scene(seed));
+  await using simulation = await createSimulation(model, {
+    numEnvs: WORLDS,
+    device: "cpu-f64",
+    outputs: ["ncon"],
+    ...(unroll === false && { unroll }),
+  });
+  const r = createRandom(seed + 10);
+  const start = Float64Array.from({ length: WORLDS * model.nq }, (_, i) => {
+    const at = model.qpos0[i % model.nq];
+    return i % 7 < 3 ? at + r.between(-0.15, 0.15) : at;
+  });
+  await simulation.setState({ qpos: start });
+  const counts: number[][] = [];
+  for (let t = 0; t < STEPS; t++) {
+    simulation.step(1);
+    counts.push(Array.from((await simulation.getState(["ncon"])).ncon));
+  }
+  const { qpos } = await simulation.getState(["qpos"]);
+  let met = 0;
+  await withMuJoCo(model, ({ mujoco, model: mj, data, write }) => {
+    for (let w = 0; w < WORLDS; w++) {
+      mujoco.mj_resetData(mj, data);
+      write("qpos", start.subarray(w * model.nq, (w + 1) * model.nq));
+      for (let t = 0; t < STEPS; t++) {
+        mujoco.mj_step(mj, data);
+        met += data.ncon;
+        expect(counts[t][w], `world ${w}, step ${t}`).toBe(data.ncon);
+      }
+      Array.from<number>(data.qpos).forEach((x, i) =>
+        expect(Math.abs(qpos[w * model.nq + i] - x), `world ${w}`).toBeLessThan(envBounds.randomised.value),
+      );
+    }
+  });
+  expect(met).toBeGreaterThan(STEPS * WORLDS);
+});
