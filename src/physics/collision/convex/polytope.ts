@@ -8,11 +8,13 @@ import {
   div,
   eq,
   firstTrailingBit,
+  ge,
   gt,
   le,
   lt,
   max,
   min,
+  mul,
   not,
   or,
   select,
@@ -30,10 +32,15 @@ import { add3, cross, dot3, scale3, sub3, type Vec3 } from "../../../trace/vecto
 import { vector } from "./registers.ts";
 import type { Vertex } from "./simplex.ts";
 
-/** Vertices of a polytope at most: a bit of a word each. */
-export const MOST_VERTICES = 32;
+/** Vertices of a polytope at most: as many as MuJoCo's default of 35 iterations makes, and some more. */
+export const MOST_VERTICES = 64;
+/** Sets of vertices are words of 32 bits; the second words come after all first ones. */
+const [WORD, WORD_BITS] = [32, 5];
+const WORDS = Math.ceil(MOST_VERTICES / WORD);
+/** Bits of a vertex in a face. */
+const ID = 6;
 /** A closed polytope has twice as many faces, less four; rounding may add some. */
-const MOST_FACES = 64;
+const MOST_FACES = 2 * MOST_VERTICES;
 /** Corners of clipped polygons at most. */
 const MOST_CORNERS = 128;
 /** Height above a face, in sizes of the pair, from which it is seen. */
@@ -83,7 +90,7 @@ export function polytope(polygon = 0): Polytope {
   const distances = array("epa_d", MOST_FACES);
   const corners = array("epa_corners", MOST_FACES, "u32");
   // by vertex those that edges of faces which went lead to, and those that they come from
-  const [edges, back] = ["edges", "back"].map((name) => array(`epa_${name}`, MOST_VERTICES, "u32"));
+  const [edges, back] = ["edges", "back"].map((name) => array(`epa_${name}`, WORDS * MOST_VERTICES, "u32"));
   const nearest = variable("epa_nearest", 0, "i32");
   const least = variable("epa_least", 0);
   const born = variable("epa_born", 0, "i32");
@@ -93,8 +100,8 @@ export function polytope(polygon = 0): Polytope {
   const repeats = variable("epa_repeats", 0, "i32");
   const broken = variable("epa_broken", 0, "i32");
 
-  const pack = (i: Int, j: Int, k: Int): Int => bor(bor(toU32(i), shl(toU32(j), 5)), shl(toU32(k), 10));
-  const corner = (packed: Int, k: number): Int => toI32(band(shr(packed, 5 * k), 31));
+  const pack = (i: Int, j: Int, k: Int): Int => bor(bor(toU32(i), shl(toU32(j), ID)), shl(toU32(k), 2 * ID));
+  const corner = (packed: Int, k: number): Int => toI32(band(shr(packed, ID * k), 2 ** ID - 1));
   const put = (face: Int, normal: Vec3, distance: Scalar, packed: Int): void => {
     write(normals, face, normal);
     distances.set(face, distance);
@@ -161,10 +168,15 @@ export function polytope(polygon = 0): Polytope {
           when(isSeen, () => {
             const packed = corners.get(i);
             const ends = [0, 1, 2].map((k) => corner(packed, k));
-            const bits = ends.map((x) => shl(1, toU32(x)));
+            const bits = ends.map((x) => shl(1, band(toU32(x), WORD - 1)));
+            const words = ends.map((x) => mul(toI32(shr(toU32(x), WORD_BITS)), MOST_VERTICES));
+            const note = (to: LocalArray, from: Int, k: number) => {
+              const cell = add(words[k], from);
+              to.set(cell, bor(to.get(cell), bits[k]));
+            };
             ends.forEach((from, k) => {
-              edges.set(from, bor(edges.get(from), bits[(k + 1) % 3]));
-              back.set(from, bor(back.get(from), bits[(k + 2) % 3]));
+              note(edges, from, (k + 1) % 3);
+              note(back, from, (k + 2) % 3);
             });
             distances.set(i, GONE);
             free.set(freed.get(), i);
@@ -178,17 +190,20 @@ export function polytope(polygon = 0): Polytope {
       // edges between what went and what stays
       born.set(0);
       loop(
-        made,
-        (from) => {
-          const inner = band(edges.get(from), back.get(from));
-          const bits = variable("epa_bits", sub(edges.get(from), inner), "u32");
-          for (const x of [edges, back]) x.set(from, 0);
+        select(gt(made, WORD), mul(WORDS, made), made, "i32"),
+        (i) => {
+          const word = select(ge(i, made), 1, 0, "i32");
+          const from = sub(i, mul(word, made));
+          const cell = add(mul(word, MOST_VERTICES), from);
+          const inner = band(edges.get(cell), back.get(cell));
+          const bits = variable("epa_bits", sub(edges.get(cell), inner), "u32");
+          for (const x of [edges, back]) x.set(cell, 0);
           const start = read(w, from);
-          loop(MOST_VERTICES, () => {
+          loop(WORD, () => {
             const rest = bits.get();
             breakIf(eq(rest, 0));
             bits.set(band(rest, sub(rest, 1)));
-            const to = firstTrailingBit(rest);
+            const to = add(mul(word, WORD), firstTrailingBit(rest));
             const last = freed.get();
             const isFree = gt(last, 0);
             when(or(isFree, lt(faces.get(), MOST_FACES)), () => {
