@@ -170,6 +170,8 @@ export const STAGES = {
       ...FACTORS,
       // the implicit terms of articulated bodies, which saturated actuators have none of
       ...FORCES,
+      // and dampers of tendons
+      "ten_velocity",
       "qfrc_smooth",
       "qacc_smooth",
       "qacc_warmstart",

@@ -5,6 +5,7 @@ import { planKernels } from "../../src/batch/simulation-spec.ts";
 import { createSimulation } from "../../src/batch/simulation.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
+import { solvesByBodies } from "../../src/physics/smooth/inertia.ts";
 import { eachRow, type Row } from "../../src/physics/constraint/rows.ts";
 import { param } from "../../src/trace/control.ts";
 import { trace } from "../../src/trace/graph.ts";
@@ -16,8 +17,8 @@ const LINKS = 34;
 const HELD = Array.from({ length: LINKS / 2 }, (_, k) => 2 * k + 1);
 
 /** A rope of light links on a floor, its first end at a post and the rest in the reach of a slide with two fingers. */
-const rope = (links: number, rest = ""): string => `<mujoco model="rope">
-<option timestep="0.002"/><default><geom condim="3"/><equality solref="0.005 1" solimp=".999 .9999 .001"/></default>
+const rope = (links: number, rest = "", integrator = "Euler", drives = ""): string => `<mujoco model="rope">
+<option timestep="0.002" integrator="${integrator}"/><default><geom condim="3"/><equality solref="0.005 1" solimp=".999 .9999 .001"/></default>
 <worldbody><geom type="plane" size="3 3 .1"/>
 ${Array.from({ length: links }, (_, k) => k).reduceRight(
   (tail, k) =>
@@ -33,7 +34,11 @@ ${HELD.filter((k) => k < links)
   .map((k, i) => `<connect body1="link${k}" body2="hand" anchor="0 0 0" active="${i % 2 === 0}"/>`)
   .join("\n")}
 </equality>
-<actuator><motor joint="hand" gear="5"/><motor joint="left" gear="2"/></actuator></mujoco>`;
+<actuator><motor joint="hand" gear="5"/><motor joint="left" gear="2"/></actuator>${drives}</mujoco>`;
+
+/** Fingers that a damped tendon closes, with an actuator whose force depends on its speed. */
+const CLOSER = `<tendon><fixed name="closer" damping=".4"><joint joint="left" coef=".5"/><joint joint="right" coef=".5"/></fixed></tendon>
+<actuator><general tendon="closer" gainprm="10" biastype="affine" biasprm="0 -10 -8"/></actuator>`;
 
 const CASES = {
   "beyond the dofs of a Hessian": rope(LINKS),
@@ -42,6 +47,7 @@ const CASES = {
     12,
     [0.1, 0.2].map((x) => `<body pos="${x} 0 .04"><freejoint/><geom size=".03" mass=".05"/></body>`).join("\n"),
   ),
+  "beside a gripper of a tendon": rope(9, "", "implicitfast", CLOSER),
 };
 
 test.each(Object.entries(CASES))("a rope %s whose grasps change takes MuJoCo's iterations", async (_name, xml) => {
@@ -98,4 +104,17 @@ test.each([true, false])("rows of an equality that is not active are a branch wh
     { wide },
   ).root.statements.filter(({ kind }) => kind === "when");
   expect(branches.length).toBe(wide ? 3 : 0);
+});
+
+test("tendons across branches are solved by bodies where there is room, as MuJoCo's derivatives of them are on the diagonal", async () => {
+  const byBodies = async (xml: string, hasRoom = true) => {
+    const model = await loadModel(xml);
+    return solvesByBodies(model, model, hasRoom);
+  };
+  const across = rope(3, "", "implicitfast", CLOSER);
+  expect(await byBodies(across)).toBe(true);
+  expect(await byBodies(across, false)).toBe(false);
+  expect(await byBodies(across.replace("implicitfast", "implicit"))).toBe(false);
+  expect(await byBodies(across.replace('joint="right" coef', 'joint="hand" coef'))).toBe(false);
+  expect(await byBodies(across.replace('damping=".4"', 'armature=".4"'))).toBe(false);
 });

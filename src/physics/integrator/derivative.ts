@@ -21,7 +21,7 @@ import type { Sparsity } from "../smooth/sparsity.ts";
 import { ellipsoidBlocks, type FluidBlock } from "./ellipsoid-derivative.ts";
 import { isOfFreeBody } from "./standalone.ts";
 import { outerProduct, type Entry } from "../tendon/moment-arms.ts";
-import { tendonArms } from "../tendon/tendon.ts";
+import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
 import { moment } from "../actuator/transmission.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
@@ -131,16 +131,28 @@ export type OwnParameters = Readonly<
   Record<"actuator_gainprm" | "actuator_biasprm" | "tendon_damping" | "tendon_stiffness", Drawn>
 >;
 
+/** Whether no dof of a tendon moves another's body: then its derivatives are on the diagonal of M's sparsity alone, as of a gripper's fingers. */
+function isAcross(model: Model, t: number): boolean {
+  const dofs = tendonDofs(model, t);
+  return dofs.every((dof) => {
+    for (let i = model.dof_parentid[dof]; i >= 0; i = model.dof_parentid[i]) if (dofs.includes(i)) return false;
+    return true;
+  });
+}
+
 /**
  * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
- * derivatives of implicitfast, implicit and discrete. Known from the model and which of these parameters worlds draw.
+ * derivatives of implicitfast, implicit and discrete. Known from the model and which of these parameters worlds draw. `apart`: tendons
+ * across branches are not counted.
  */
-export function couplesDofs(model: Model, own: OwnParameters): boolean {
-  const tendons = Array.from({ length: model.ntendon }, (_, t) => t);
-  if (tendons.some((t) => tendonArmature(model, t) !== 0)) return true;
+export function couplesDofs(model: Model, own: OwnParameters, apart: "couples" | "apart" = "couples"): boolean {
+  const all = Array.from({ length: model.ntendon }, (_, t) => t);
+  if (all.some((t) => tendonArmature(model, t) !== 0)) return true;
   if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
   const discrete = isDiscrete(model);
   if (!discrete && model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
+  const isOut = (t: number) => apart === "apart" && !discrete && isAcross(model, t);
+  const tendons = all.filter((t) => !isOut(t));
   const isDamped = (t: number) => tendonDamped(model, t, own.tendon_damping);
   const isSprung = (t: number) => discrete && tendonSprung(model, t, own.tendon_stiffness);
   if (tendons.some((t) => isDamped(t) || isSprung(t))) return true;
@@ -150,6 +162,7 @@ export function couplesDofs(model: Model, own: OwnParameters): boolean {
     const joint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
     const type = joint ? model.jnt_type[model.actuator_trnid[2 * i]] : mjtJoint.FREE;
     if (type === mjtJoint.HINGE || type === mjtJoint.SLIDE) return false;
+    if (model.actuator_trntype[i] === mjtTrn.TENDON && isOut(model.actuator_trnid[2 * i])) return false;
     // forces that do not depend on velocity, nor on length where that counts
     const gain = model.actuator_gaintype[i];
     const bias = model.actuator_biastype[i];

@@ -138,9 +138,10 @@ export class JointInertia implements Inertia {
 }
 
 /** Whether loops over bodies can solve a model: what joint space alone can do is left to it. */
-export function solvesByBodies(model: Model, own: OwnParameters = model): boolean {
+export function solvesByBodies(model: Model, own: OwnParameters = model, hasRoom = false): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
-  if (couplesDofs(model, own) || solvesDual(model) || hasExactDiagonal(model)) return false;
+  if (couplesDofs(model, own, hasRoom ? "apart" : "couples") || solvesDual(model) || hasExactDiagonal(model))
+    return false;
   // at the end of the step equalities are stiffer yet than conjugate gradients around the trees take them in float32
   if (isDiscrete(model) && model.neq > 0) return false;
   return newton || model.opt.iterations >= FEW_ITERATIONS;
@@ -219,7 +220,7 @@ const diagonalSparsity = (n: number): Sparsity => ({
 export function inertiaOf(m: ModelView, d: WorldData, stage: MatrixStage): Inertia {
   const { model, form } = m;
   const byBodies = form.loops || (isWrittenOut(model) && hasLightChain(model));
-  return byBodies && solvesByBodies(model, m) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+  return byBodies && solvesByBodies(model, m, form.hasRoom) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
 }
 
 type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
