@@ -124,8 +124,9 @@ export async function placeBatch(
           const hold = await budget.reserve(held.plan, planned.plan.name);
           return holding(() => new WasmBatch(held, map), hold);
         }
-        const hold = await budget.reserve(hostPlan(planned, device, 1), planned.plan.name);
-        return holding(() => new CpuBatch(planned, device === "cpu" ? "f32" : "f64", onTurns), hold);
+        const held = { ...planned, plan: hostPlan(planned, device, 1) };
+        const hold = await budget.reserve(held.plan, planned.plan.name);
+        return holding(() => new CpuBatch(held, device === "cpu" ? "f32" : "f64", onTurns), hold);
       }),
     );
   }

@@ -11,6 +11,7 @@ import {
   planVec,
   type PlanOptions,
 } from "../../../src/index.ts";
+import { hostBudget } from "../../../src/memory/host-budget.ts";
 import { Budget } from "../../../src/memory/budget.ts";
 import { plannerOf, planWithSavings } from "../../../src/sizing/plan.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
@@ -28,14 +29,15 @@ describe("plan()", () => {
     expect(await plan("CartPole", { numEnvs: 64 })).toMatchObject(await planVec("CartPole", { numEnvs: 64 }));
   });
 
-  test("follows the device of the options, as planSimulation and planVec do", async () => {
+  test.each(["wasm", "cpu"] as const)("follows the device %s, as planSimulation and planVec do", async (device) => {
     const model = await loadModel("test/models/joint_hinge.xml");
-    const on = { numEnvs: 64, device: "wasm", threads: 1 } as const;
+    const on = { numEnvs: 64, device, threads: 1 } as const;
     await using simulation = await createSimulation(model, on);
     await using envs = await makeVec("CartPole", on);
     expect(planSimulation(model, on).fields).toEqual(simulation.plan.fields);
     expect((await planVec("CartPole", on)).fields).toEqual(envs.plan.fields);
     expect(await plan("CartPole", on)).toMatchObject({ totalBytes: envs.plan.totalBytes });
+    expect(hostBudget().live).toBe(simulation.plan.totalBytes + envs.plan.totalBytes);
     const says = /\[bad-option\] device is "wsam"/;
     expect(() => planSimulation(model, { ...on, device: "wsam" as never })).toThrow(says);
     await expect(planVec("CartPole", { ...on, device: "wsam" as never })).rejects.toThrow(says);
