@@ -35,7 +35,9 @@ export interface Frames {
   readonly cyclic: boolean;
   readonly nq: number;
   readonly nv: number;
-  readonly nbody: number;
+  /** Names of the model's joints and bodies, in their order. */
+  readonly joints: readonly string[];
+  readonly bodies: readonly string[];
   readonly qpos: Float64Array;
   readonly qvel: Float64Array;
   readonly xpos: Float64Array;
@@ -56,11 +58,24 @@ const bad = (text: string, options?: ErrorOptions): CorralError =>
 /** Cells of a line that are numbers, or stand for one that is missing. */
 const isNumber = (cell: string): boolean => !Number.isNaN(Number(cell)) || /^[+-]?nan$/i.test(cell);
 
+/** A cell without the quotes that some programs write about each. */
+const unquoted = (cell: string): string => cell.replace(/^"(.*)"$/, "$1");
+
 /** Rows of a CSV, of which the first line may be names. Throws `bad-motion` for a cell that is no number. */
 function rowsOfText(text: string, file: string): Given {
   const lines = text.split(/\r?\n/).flatMap((line, at) => {
     const isData = line.trim() !== "" && !line.startsWith("#");
-    return isData ? [{ at: at + 1, cells: line.trim().split(/[,;\t ]+/) }] : [];
+    return isData
+      ? [
+          {
+            at: at + 1,
+            cells: line
+              .trim()
+              .split(/[,;\t ]+/)
+              .map(unquoted),
+          },
+        ]
+      : [];
   });
   const names = lines.length > 0 && !lines[0].cells.every(isNumber) ? lines.shift()!.cells : undefined;
   for (const { at, cells } of lines) {
@@ -229,6 +244,7 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
       }
       xquat.set(quats, f * 4 * nbody);
     }
-    return { count, dt, cyclic, nq, nv, nbody, qpos, qvel, xpos, xquat, advance };
+    const { joint: joints, body: bodies } = model.names;
+    return { count, dt, cyclic, nq, nv, joints, bodies, qpos, qvel, xpos, xquat, advance };
   });
 }

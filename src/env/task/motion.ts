@@ -28,12 +28,14 @@ import {
 import { atan2 } from "../../trace/math.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import { idOf, type Model } from "../../model/model.ts";
+import { GROUND } from "../../model/terrain/place.ts";
+import { show } from "../../core/show.ts";
 import { mulQuat, negQuat, type Quat } from "../../trace/vector.ts";
 import { bodyId } from "./bodies.ts";
 import { readFrames, type FrameOptions, type Frames, type MotionSource } from "./motion-frames.ts";
 import type { Scene, Start, StartScene, TermSource } from "./task.ts";
 import { placeOf, termCondition } from "./term-value.ts";
-import { needs, needsOptions } from "./terms/source.ts";
+import { jointList, needs, needsOptions } from "./terms/source.ts";
 
 export interface MotionOptions extends FrameOptions {
   /**
@@ -54,6 +56,9 @@ export interface MotionOptions extends FrameOptions {
 }
 
 const KNOWN = ["model", "fps", "cyclic", "quaternions", "failed", "parts", "rate", "floor", "fromStart", "key"];
+
+const NO_PARTS = "left out: all episodes begin with the first frame";
+const NO_FAILED = "left out, or beside failed, a condition: without it episodes begin anywhere, as often";
 
 /** Which moment of the motion is read. */
 export interface At {
@@ -83,6 +88,12 @@ export class Motion {
     needs(Number.isInteger(parts) && parts >= 1 && parts <= 64, "parts of a motion", parts, "a whole number, 1 to 64");
     needs(rate >= 0 && rate <= 1, "rate of a motion", rate, "a number from 0 to 1");
     needs(least > 0 && Number.isFinite(least), "floor of a motion", least, "a number above 0");
+    needs(typeof fromStart === "boolean", "fromStart of a motion", fromStart, "true or false");
+    const drawn = (["failed", "parts", "rate", "floor"] as const).find((name) => options[name] !== undefined);
+    if (drawn !== undefined) {
+      needs(!fromStart, `${drawn} of a motion with fromStart`, options[drawn], NO_PARTS);
+      needs(failed !== undefined, `${drawn} of a motion without failed`, options[drawn], NO_FAILED);
+    }
     this.#frames = frames;
     this.#failed = failed;
     this.#how = { parts: failed === undefined ? 1 : parts, rate, floor: least, fromStart, key };
@@ -110,8 +121,8 @@ export class Motion {
     (joints?: readonly string[], at: At = {}) =>
     (s: Scene): Scalar[] => {
       const all = this.#qposAt(s.model, this.#now(s, at));
-      if (joints === undefined) return all;
-      return joints.flatMap((name) => {
+      if (jointList(joints) === undefined) return all;
+      return joints!.flatMap((name) => {
         const joint = idOf(s.model, "joint", name);
         const size = { [mjtJoint.FREE]: 7, [mjtJoint.BALL]: 4 }[s.model.jnt_type[joint]] ?? 1;
         return all.slice(s.model.jnt_qposadr[joint], s.model.jnt_qposadr[joint] + size);
@@ -122,9 +133,9 @@ export class Motion {
   readonly qvel =
     (joints?: readonly string[], at: At = {}) =>
     (s: Scene): Scalar[] => {
-      const all = this.#qvelAt(this.#now(s, at));
-      if (joints === undefined) return all;
-      const ids = joints.map((name) => idOf(s.model, "joint", name));
+      const all = this.#qvelAt(s.model, this.#now(s, at));
+      if (jointList(joints) === undefined) return all;
+      const ids = joints!.map((name) => idOf(s.model, "joint", name));
       return ids.flatMap((joint) => all.filter((_, dof) => s.model.dof_jntid[dof] === joint));
     };
 
@@ -135,7 +146,8 @@ export class Motion {
       const moment = this.#now(s, at);
       const place = (name: string | number) => {
         const id = bodyId(s.model, "body", name);
-        const x = this.#read("xpos", 3 * this.#frames.nbody, 3 * id, 3, moment);
+        const { bodies } = this.#frames;
+        const x = this.#read("xpos", 3 * bodies.length, 3 * this.#ownBody(s.model, id), 3, moment);
         return x.map((v, k) => (this.#floats(s.model, id) ? this.#further(v, k, moment) : v));
       };
       const own = place(body);
@@ -149,7 +161,8 @@ export class Motion {
     (body: string | number, at: At = {}) =>
     (s: Scene): Scalar[] => {
       const id = bodyId(s.model, "body", body);
-      return unit(this.#read("xquat", 4 * this.#frames.nbody, 4 * id, 4, this.#now(s, at)));
+      const { bodies } = this.#frames;
+      return unit(this.#read("xquat", 4 * bodies.length, 4 * this.#ownBody(s.model, id), 4, this.#now(s, at)));
     };
 
   /** The angle between how a body lies and how it does in the motion (rad). */
@@ -169,6 +182,8 @@ export class Motion {
       needsOptions("start of a motion", options, ["qpos", "qvel"]);
       const { qpos: far = 0, qvel: fast = 0 } = options;
       const { model } = s;
+      // failures are told by time, which is remembered
+      if (this.#failed !== undefined) this.#begun(s);
       const moment = this.#moment(this.#first(s));
       const scalar = (j: number) => model.jnt_type[j] === mjtJoint.SLIDE || model.jnt_type[j] === mjtJoint.HINGE;
       const noisy = (all: Scalar[], most: number, isOwn: (i: number) => boolean) => {
@@ -179,7 +194,7 @@ export class Motion {
       const joints = Array.from(model.jnt_qposadr).filter((_, j) => scalar(j));
       return {
         qpos: noisy(this.#qposAt(model, moment), far, (i) => joints.includes(i)),
-        qvel: noisy(this.#qvelAt(moment), fast, (i) => scalar(model.dof_jntid[i])),
+        qvel: noisy(this.#qvelAt(model, moment), fast, (i) => scalar(model.dof_jntid[i])),
       };
     };
 
@@ -224,7 +239,25 @@ export class Motion {
     });
   }
 
+  /** A body of the task's model as the motion's has it: a terrain may stand before it. */
+  #ownBody({ names: { body } }: Model, id: number): number {
+    const { bodies } = this.#frames;
+    const place = body.slice(0, id).filter((name) => name !== GROUND).length;
+    const own = bodies[place] === body[id] || body[id] === "" ? place : bodies.indexOf(body[id]);
+    needs(own >= 0 && own < bodies.length, "a body of a motion", body[id], `one of its model's: ${bodies.join(", ")}`);
+    return own;
+  }
+
+  /** Columns are told by their places, so joints are where the motion's are. */
+  #assertJoints({ names: { joint } }: Model): void {
+    const { joints } = this.#frames;
+    const isOwn = joints.every((name, j) => joint[j] === name);
+    const wanted = `${show(joints)}, as the motion's model has them: load it with that of the task`;
+    needs(isOwn, "the list of joints of the task", joint, wanted);
+  }
+
   #qposAt(model: Model, moment: Moment): Scalar[] {
+    this.#assertJoints(model);
     const { nq, cyclic } = this.#frames;
     const all = this.#read("qpos", nq, 0, nq, moment);
     model.jnt_type.forEach((type, j) => {
@@ -238,7 +271,8 @@ export class Motion {
     return all;
   }
 
-  #qvelAt(moment: Moment): Scalar[] {
+  #qvelAt(model: Model, moment: Moment): Scalar[] {
+    this.#assertJoints(model);
     return this.#read("qvel", this.#frames.nv, 0, this.#frames.nv, moment);
   }
 

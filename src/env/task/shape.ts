@@ -164,6 +164,12 @@ export function shapeOf<O extends object>(
           );
       const forces = forcesOf(traced, model, scene);
       checkControl(traced, model, scene);
+      const infos = Object.keys(traced.info(scene));
+      const resetInfos = starting(() => Object.keys(traced.resetInfo({ ...scene, fresh: true })));
+      const terminations = Object.keys(traced.terminated(scene));
+      const truncations = [...Object.keys(traced.truncated(scene)), LIMIT];
+      // last: what only starts remember comes after what terms do
+      traced.reset({ ...fresh, d: worldData(model, APPLIED) });
       shape = {
         forces,
         random,
@@ -173,10 +179,10 @@ export function shapeOf<O extends object>(
         groups: groupsOf(task.observe, observation),
         carried: parts(first),
         terms,
-        infos: Object.keys(traced.info(scene)),
-        resetInfos: starting(() => Object.keys(traced.resetInfo({ ...scene, fresh: true }))),
-        terminations: Object.keys(traced.terminated(scene)),
-        truncations: [...Object.keys(traced.truncated(scene)), LIMIT],
+        infos,
+        resetInfos,
+        terminations,
+        truncations,
         params,
         memories: [...memories.values()],
         outputs: [...new Set([...(task.outputs?.(options) ?? []), ...seen])],

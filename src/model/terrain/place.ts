@@ -8,7 +8,7 @@ import { groundBoxes } from "./boxes.ts";
 import { bad, patchAt, spanOf, type Terrain } from "./terrain.ts";
 
 /** Name of the height field in the MJCF, or of the body that the boxes are of. */
-const GROUND = "corral-terrain";
+export const GROUND = "corral-terrain";
 /** Solid ground below the lowest point (m). */
 const BASE = 1;
 /** Height that MuJoCo is told of ground that is level: it takes none of 0 (m). */
