@@ -55,7 +55,8 @@ export class Elevations {
   }
 }
 
+/** Of a field with one line of points there are no cells. */
 const cellOf = ({ nrow, ncol, fieldsize }: Pick<Surfaces, "nrow" | "ncol" | "fieldsize">, i: number): number[] => [
-  (2 * fieldsize[4 * i]) / (ncol[i] - 1),
-  (2 * fieldsize[4 * i + 1]) / (nrow[i] - 1),
+  (2 * fieldsize[4 * i]) / Math.max(ncol[i] - 1, 1),
+  (2 * fieldsize[4 * i + 1]) / Math.max(nrow[i] - 1, 1),
 ];

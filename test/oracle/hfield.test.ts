@@ -145,6 +145,24 @@ test("an ellipsoid on a ridge touches where it is, not where the ridge ends", as
   );
 });
 
+test.each([
+  [1, 1],
+  [1, 3],
+  [3, 1],
+])("a field of %i by %i points has no cells, and nothing touches it", async (nrow, ncol) => {
+  const model = await loadModel(`
+    <mujoco>
+      <asset><hfield name="h" nrow="${nrow}" ncol="${ncol}" size="1 1 .5 .1"/></asset>
+      <worldbody>
+        <geom type="hfield" hfield="h"/>
+        <body pos=".2 .1 .05"><freejoint/><geom type="box" size=".3 .2 .1"/></body>
+      </worldbody>
+    </mujoco>`);
+  const found = await compareWithMuJoCo(model, { steps: 5, envs: 2, device: "wasm" });
+  expect(found.contacts.most).toBe(0);
+  expect(found.verdict.reasons).toEqual([]);
+});
+
 describe("steps on a field", () => {
   test.each([
     ["float64, straight", 0, { device: "cpu-f64" }],
