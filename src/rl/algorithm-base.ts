@@ -2,9 +2,10 @@
 import { printLearner } from "./printed.ts";
 import { onlyOptions } from "../core/options.ts";
 import { CallMutex } from "../core/call-mutex.ts";
-import type { CorralError } from "../core/errors.ts";
+import { CorralError } from "../core/errors.ts";
 import { INSPECT, type Inspect } from "../core/inspect.ts";
 import { seedKey } from "../core/rng.ts";
+import { show } from "../core/show.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { Plan } from "../memory/plan.ts";
 import { drawSeed, nonFiniteUpdate, type Algorithm, type AlgorithmSnapshot, type AnyEvidence } from "./algorithm.ts";
@@ -17,6 +18,16 @@ import type { UpdateMetrics } from "./device/metrics.ts";
 import { EVALUATE_OPTIONS, evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
+
+/** Throws `bad-snapshot` for what `snapshot()` of a learner did not return. */
+function assertSnapshot(snapshot: unknown): asserts snapshot is AlgorithmSnapshot {
+  const { learner, env } = Object(snapshot) as Partial<AlgorithmSnapshot>;
+  if (typeof learner === "object" && typeof env === "object") return;
+  throw new CorralError(
+    "bad-snapshot",
+    `the snapshot is ${show(snapshot)}; pass what snapshot() of a learner returned.`,
+  );
+}
 
 /** Options of a learner with their defaults. */
 export interface Settled<C> {
@@ -128,9 +139,12 @@ export abstract class AlgorithmBase<
    */
   restore(snapshot: AlgorithmSnapshot): Promise<string | undefined> {
     return this.mutex.exclusive("restore", async () => {
+      assertSnapshot(snapshot);
       const { iteration, envSteps, rateScale } = snapshot;
-      const gone = this.putLearner(snapshot);
+      // environments of another kind refuse theirs: nothing has changed then
+      this.learner.check(snapshot.learner);
       await this.env.restore(snapshot.env);
+      const gone = this.putLearner(snapshot);
       await this.learner.done();
       this.iteration = iteration;
       this.envSteps = envSteps;

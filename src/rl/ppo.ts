@@ -157,10 +157,11 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     return this.mutex.exclusive("iterate", async () => {
       this.assertGoing();
       const { steps, numEnvs } = this.collecting;
-      if (rows.numEnvs !== numEnvs || rows.steps !== steps) {
+      const given = Object(rows) as Partial<CollectedRollout>;
+      if (given.numEnvs !== numEnvs || given.steps !== steps) {
         throw new CorralError(
           "bad-peer",
-          `the learner takes ${steps} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: ppo.collecting.`,
+          `the learner takes ${steps} steps of ${numEnvs} worlds; these are ${given.steps} of ${given.numEnvs}. Pass what a collector with its numbers gives: ppo.collecting.`,
         );
       }
       this.#upload ??= new RolloutUpload(this.learner);

@@ -102,10 +102,11 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     return this.mutex.exclusive("iterate", async () => {
       this.assertGoing();
       const { numEnvs } = this.env;
-      if (rows.numEnvs !== numEnvs || rows.steps >= this.learner.shape.capacity) {
+      const given = Object(rows) as Partial<CollectedSteps>;
+      if (given.numEnvs !== numEnvs || !(given.steps! < this.learner.shape.capacity)) {
         throw new CorralError(
           "bad-peer",
-          `the learner takes less than ${this.learner.shape.capacity} steps of ${numEnvs} worlds; these are ${rows.steps} of ${rows.numEnvs}. Make the collector with its numbers: sac.collecting.`,
+          `the learner takes less than ${this.learner.shape.capacity} steps of ${numEnvs} worlds; these are ${given.steps} of ${given.numEnvs}. Pass what a collector with its numbers gives: sac.collecting.`,
         );
       }
       this.replay.take(rows);

@@ -6,7 +6,7 @@ import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
 import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
-import { badOption, checked, unknownOption } from "../core/options.ts";
+import { badOption, checked, optionsOf, unknownOption } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
@@ -159,15 +159,18 @@ export class Collector implements AsyncDisposable {
    * Begins the next batch with these parameters, which are copied, or with uniform actions.
    * @throws CorralError closed, collector-failed, collect-in-flight, bad-policy
    */
-  start(params: Float32Array, { random = false }: { readonly random?: boolean } = {}): void {
+  start(params: Float32Array, options: { readonly random?: boolean } = {}): void {
     this.#assertGood("collect");
+    const other = Object.keys(optionsOf(options)).find((name) => name !== "random");
+    if (other !== undefined) throw unknownOption("start", other, ["random"]);
+    const { random = false } = options;
     if (this.#flying) {
       throw new CorralError("collect-in-flight", `${this.id} is collecting already. Call take() first.`);
     }
-    if (params.length < this.#params.length) {
+    if (!((params as unknown) instanceof Float32Array) || params.length < this.#params.length) {
       throw new CorralError(
         "bad-policy",
-        `the policy has ${params.length} numbers; the collector's has ${this.#params.length}. Pass what ppo.actingParameters() or sac.parameters() gives, of the learner that it was made for.`,
+        `the policy has ${Number((params as Float32Array | undefined)?.length ?? 0)} numbers; the collector's has ${this.#params.length}. Pass what ppo.actingParameters() or sac.parameters() gives, of the learner that it was made for.`,
       );
     }
     // no thread reads them: all have answered

@@ -2,6 +2,8 @@
 // device learns from rollout k. Every batch from the second on is exactly one update behind, whatever the speed of either,
 // so the same seed gives the same bits.
 import { CallMutex } from "../core/call-mutex.ts";
+import { CorralError } from "../core/errors.ts";
+import { badOption } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { LearnerEnv } from "../rl/device/learner-env.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -41,6 +43,8 @@ export class Overlapped implements Algorithm<AnyMetrics> {
    * @throws CorralError unsupported-collector, needs-host-replay, closed, call-in-flight; what Collector.create throws
    */
   static async create(learner: Ppo | Sac, options: OverlappedOptions = {}): Promise<Overlapped> {
+    if (!["ppo", "sac"].includes((Object(learner) as Partial<Ppo>).algo!))
+      throw badOption("learner", learner, "pass what Ppo.create or Sac.create returns");
     if (learner.algo === "sac" && learner.config.storage === "gpu") throw needsHostReplay();
     // one that was closed has none
     await actingParametersOf(learner);
@@ -104,7 +108,12 @@ export class Overlapped implements Algorithm<AnyMetrics> {
   }
 
   async restore(snapshot: AlgorithmSnapshot): Promise<string | undefined> {
-    const { collector } = snapshot as OverlappedSnapshot;
+    const { collector } = Object(snapshot) as Partial<OverlappedSnapshot>;
+    if (typeof collector !== "object")
+      throw new CorralError(
+        "bad-snapshot",
+        "the snapshot has nothing of threads that collect; pass what snapshot() of an Overlapped returned. That of a learner alone goes into the learner, before Overlapped.create.",
+      );
     await this.collector.restore(collector);
     const gone = await this.learner.restore(snapshot);
     this.#params = undefined;

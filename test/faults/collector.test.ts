@@ -184,6 +184,8 @@ describe("what fails is told, and holds nothing", () => {
     expect(hostBudget().live - live).toBe(collector.bytes);
     await expect(collector.take()).rejects.toMatchObject({ code: "nothing-started" });
     expect(() => collector.start(new Float32Array(3))).toThrowError("[bad-policy]");
+    expect(() => collector.start(undefined as never)).toThrowError("[bad-policy] the policy has 0 numbers");
+    expect(() => collector.start(saying(1), { randm: true } as never)).toThrowError("[unknown-option]");
     collector.start(saying(1));
     const taken = collector.take().catch((error: unknown) => error);
     await collector.close();

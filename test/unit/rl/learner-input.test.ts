@@ -7,6 +7,7 @@ import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import { readPolicy } from "../../../src/export/read-policy.ts";
 import { Ppo, Sac } from "../../../src/rl/index.ts";
 import { ENDLESS_STEPS } from "../../../src/rl/evaluate.ts";
+import { Overlapped } from "../../../src/runs/overlapped.ts";
 import { TrainingRun } from "../../../src/runs/train.ts";
 
 /** A point on a rail, whose reward is if it is. */
@@ -94,6 +95,24 @@ describe("refused", () => {
     expect(() => actor.act(undefined as never)).toThrow("[bad-shape] observations are undefined;");
     // what a critic sees besides comes after
     expect(actor.act(new Float32Array(2 * seen + 4))).toEqual(actor.act(new Float32Array(2 * seen)));
+  });
+
+  test("snapshots that are none, or of other environments, and steps that nothing collected; nothing has changed", async () => {
+    await using ppo = await Ppo.create(env, SMALL);
+    const before = await ppo.parameters();
+    const snapshot = await ppo.snapshot();
+    await ppo.iterate();
+    const learnt = await ppo.parameters();
+    expect(learnt).not.toEqual(before);
+    for (const wrong of [undefined, {}, { ...snapshot, learner: {} }, { ...snapshot, env: {} }])
+      await expect(ppo.restore(wrong as never)).rejects.toMatchObject({ code: "bad-snapshot" });
+    expect(await ppo.parameters()).toEqual(learnt);
+    await expect(ppo.iterateFrom(undefined as never)).rejects.toMatchObject({ code: "bad-peer" });
+    await ppo.restore(snapshot);
+    expect(await ppo.parameters()).toEqual(before);
+    await expect(Overlapped.create(undefined as never)).rejects.toThrow("[bad-option] learner is undefined; pass what");
+    await using sac = await Sac.create(env, { bufferSize: 64, batchSize: 8, hidden: [8], storage: "host" });
+    await expect(sac.iterateFrom(undefined as never)).rejects.toMatchObject({ code: "bad-peer" });
   });
 
   test("calls at the wrong time reject, and do not throw", async () => {
