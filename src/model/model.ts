@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { fillIn, optionsOf, type OptionTable } from "../core/options.ts";
 import { boolean, Mismatch, type Kind } from "../core/schema.ts";
 import { alternatives } from "../core/names.ts";
-import { inLine } from "../core/show.ts";
+import { inLine, show } from "../core/show.ts";
 import { compilePath, compileStored, compileXml } from "./compile.ts";
 import { assertModel, printableModel, type Model, type ObjectKind } from "./model-data.ts";
 import { overrideOption, type OptionOverrides } from "./options.ts";
@@ -104,8 +104,17 @@ export function withOptions(model: Model, overrides: OptionOverrides): Model {
   return printableModel({ ...model, opt: overrideOption(model.opt, overrides) });
 }
 
+/** Throws `bad-model`, and `unknown-name` for a kind that no object is of. */
+function assertNamed(model: Model, kind: ObjectKind): void {
+  assertModel(model);
+  if (Object.hasOwn(model.names, kind)) return;
+  const { hint, nearest } = alternatives(String(kind), Object.keys(model.names));
+  throw new CorralError("unknown-name", `a model names no objects of the kind ${show(kind)}; ${hint}.`, { nearest });
+}
+
 /** The name of an object, "" if it has none. */
 export function nameOf(model: Model, kind: ObjectKind, id: number): string {
+  assertNamed(model, kind);
   return model.names[kind][id] ?? "";
 }
 
@@ -126,6 +135,7 @@ export function leftOutText({ leftOut }: Model, kind: ObjectKind, name: string):
  * @throws CorralError unknown-name, with the nearest names; left-out
  */
 export function idOf(model: Model, kind: ObjectKind, name: string): number {
+  assertNamed(model, kind);
   const id = name === "" ? -1 : model.names[kind].indexOf(name);
   if (id >= 0) return id;
   const leftOut = leftOutText(model, kind, name);

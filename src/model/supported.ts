@@ -15,7 +15,7 @@ import {
   mjtTrn,
 } from "./enums.ts";
 import { isImage, isLong, LONG_MOST } from "./long-sensors.ts";
-import { describe, type Model } from "./model.ts";
+import { assertModel, describe, type Model } from "./model.ts";
 import { distancePairs, geomPairs, hasFormula, isMeasured } from "./pairs.ts";
 import { unmetKinds } from "./rays.ts";
 import { touchable } from "./touched.ts";
@@ -273,6 +273,7 @@ const CHECKS: readonly Check[] = [options, bodies, geoms, equalities, actuators,
 
 /** Everything the model uses that this release does not simulate; empty if it can run. */
 export function unsupportedFeatures(model: Model): UnsupportedFeature[] {
+  assertModel(model);
   const found = new Findings();
   for (const check of CHECKS) check(model, found);
   return found.list();

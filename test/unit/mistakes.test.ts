@@ -43,6 +43,19 @@ const CASES: readonly (readonly [what: string, message: RegExp, use: () => unkno
   ["a promise of a model", /bad-model.*await what/, () => createSimulation(untyped(loadModel(XML)), on)],
   ["no model to plan", /bad-model/, () => corral.planSimulation(untyped(undefined), on)],
   ["no model to check", /bad-model/, () => corral.checkModel(untyped(undefined))],
+  ["no model to look for features", /bad-model/, () => corral.unsupportedFeatures(untyped(undefined))],
+  ["a promise of a model to check", /bad-model.*await what/, () => corral.checkSupported(untyped(loadModel(XML)))],
+  ["no model to look for a name", /bad-model/, () => corral.idOf(untyped(undefined), "joint", "x")],
+  [
+    "a kind that no object is of",
+    /unknown-name.*"joints"; nearest: joint/,
+    () => corral.nameOf(model, untyped("joints"), 0),
+  ],
+  [
+    "counts that are no list",
+    /bad-space.*MultiDiscrete got undefined/,
+    () => new corral.MultiDiscrete(untyped(undefined)),
+  ],
   ["no model with options", /bad-model/, () => corral.withOptions(untyped(undefined), {})],
   ["no model for MuJoCo", /bad-model/, () => corral.createOracle(untyped(undefined))],
   [

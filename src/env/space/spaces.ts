@@ -3,6 +3,7 @@
 //
 // Validation of host values refuses what no kernel may see: another shape, another kind of number, NaN and infinity,
 // integers out of range. A finite value outside of a Box is accepted, as Gymnasium does; MuJoCo clamps controls itself.
+import { show } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
 import { isInside } from "./host-values.ts";
@@ -41,6 +42,9 @@ export class Box {
         `Box got ${String(options)}. Pass { low, high, shape }, such as { low: -1, high: 1, shape: [3] }.`,
       );
     const { low, high, shape } = options;
+    for (const [name, bound] of Object.entries({ low, high }))
+      if (typeof bound !== "number" && typeof (bound as ArrayLike<number> | undefined)?.length !== "number")
+        throw badSpace(`Box has ${name} ${show(bound)}. Pass a number, or one for each entry.`);
     const bounds = [low, high].find((bound) => typeof bound !== "number") as ArrayLike<number>;
     this.shape = checkShape(shape ?? [bounds?.length ?? 1]);
     this.size = this.shape.reduce((product, length) => product * length, 1);
@@ -164,6 +168,8 @@ export class MultiDiscrete {
   readonly nvec: Int32Array;
 
   constructor(nvec: ArrayLike<number>) {
+    if (typeof (nvec as ArrayLike<number> | undefined | null)?.length !== "number" || typeof nvec === "string")
+      throw badSpace(`MultiDiscrete got ${show(nvec)}. Pass a list of counts, such as [3, 2].`);
     this.shape = checkShape([nvec.length]);
     this.size = nvec.length;
     for (let i = 0; i < nvec.length; i++) checkCount(`nvec[${i}]`, nvec[i], 0);

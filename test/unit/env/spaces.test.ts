@@ -44,6 +44,7 @@ describe("Box", () => {
 
   it.each([
     [-1 as never, "[bad-space] Box got -1. Pass { low, high, shape }, such as { low: -1, high: 1, shape: [3] }."],
+    [{} as never, "[bad-space] Box has low undefined. Pass a number, or one for each entry."],
     [{ low: 1, high: -1 }, "[bad-space] Box entry 0 has low 1 above high -1. Swap them."],
     [
       { low: Number.NaN, high: 1 },
