@@ -48,6 +48,7 @@ const CASES = {
     [0.1, 0.2].map((x) => `<body pos="${x} 0 .04"><freejoint/><geom size=".03" mass=".05"/></body>`).join("\n"),
   ),
   "beside a gripper of a tendon": rope(9, "", "implicitfast", CLOSER),
+  "over dofs": rope(6, "", "implicit", CLOSER),
 };
 
 test.each(Object.entries(CASES))("a rope %s whose grasps change takes MuJoCo's iterations", async (_name, xml) => {

@@ -1,5 +1,5 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
-import { breakIf, each, flag, loop, variable } from "../../trace/control.ts";
+import { breakIf, each, flag, loop, variable, when } from "../../trace/control.ts";
 import {
   add,
   div,
@@ -291,7 +291,7 @@ export class JointSpace implements SolverSpace {
     const readable = (name: string, rows: Jacobian) => rows.map((row, k) => scalarTable(`${name}${k}`, row));
     const left = readable("J", J);
     const right = readable("WJ", WJ);
-    each(nv, (i) => {
+    const addRow = (i: Int) =>
       H.row(i, (e, j) => {
         const value = dotn(
           left.map((at) => at(i)),
@@ -299,6 +299,12 @@ export class JointSpace implements SolverSpace {
         );
         if (value !== 0) H.entries.set(e, add(H.entries.at(e), value));
       });
+    // a row of zeros adds zeros
+    const skips = this.#m.form.loops && this.#m.form.hasRoom;
+    each(nv, (i) => {
+      const moves = left.map((at) => ne(at(i), 0)).reduce(or);
+      if (skips) when(moves, () => addRow(i));
+      else addRow(i);
     });
   }
 
