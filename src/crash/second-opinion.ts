@@ -74,7 +74,7 @@ export function assertMuJoCos({ bundle }: Pick<CrashScene, "bundle">): void {
   if (actuators === undefined) return;
   throw new CorralError(
     "actuators-not-mujoco",
-    `the task's \`actuators\` change what ${listed(actuators)} do in each physics step, which MuJoCo beside it does not. Replay and --bisect execute it as it was; for this, record the task without them.`,
+    `the task's \`actuators\` change what ${listed(actuators)} do in each physics step, which MuJoCo beside it does not. Replay and --bisect execute it as it was, and corral evaluate --under mujoco plays a policy with them in MuJoCo; for this, record the task without them.`,
     { actuators },
   );
 }

@@ -55,7 +55,7 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
 const noMonitor = (id: string): CorralError =>
   new CorralError(
     "bad-option",
-    `${id} cannot be monitored: MuJoCo beside it has none of what the task says of actuators. Leave out the monitor, or monitor a task without them.`,
+    `${id} cannot be monitored: MuJoCo beside it has none of what the task says of actuators. Leave out the monitor, or monitor a task without them; corral evaluate --under mujoco plays a policy with them in MuJoCo.`,
     { option: "monitor" },
   );
 
