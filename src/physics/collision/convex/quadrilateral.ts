@@ -1,10 +1,11 @@
 // a large quadrilateral of a polygon's corners, by the search that MuJoCo makes
 import { breakIf, loop, variable, when } from "../../../trace/control.ts";
 import { add, and, eq, gt, lt, mul, select, type Bool, type Int, type Scalar } from "../../../trace/scalar.ts";
+import { current } from "../../../trace/graph.ts";
 import { cross, norm3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { cornerAt, type Corners } from "./registers.ts";
 
-/** An area must be larger by this factor to be so beyond rounding. */
+/** An area must be larger by this factor to be so beyond rounding of float32. */
 const LARGER = 1.0000005;
 
 const twiceArea = ([a, b, c, d]: readonly Vec3[]): Scalar =>
@@ -32,7 +33,7 @@ export function largestQuadrilateral(of: Corners, count: Int, chooses: Bool): (i
       const which = moves.get();
       const trial = here.map((i, k) => (k === 0 ? i : select(eq(which, k), next(i), i, "i32")));
       const size = twiceArea(trial.map((i) => cornerAt(of, i)));
-      const larger = gt(size, mul(LARGER, area.get()));
+      const larger = gt(size, current().exact ? area.get() : mul(LARGER, area.get()));
       when(
         larger,
         () => {
