@@ -8,7 +8,7 @@ import { g1Rough, G1_GROUND } from "../envs/g1/rough.ts";
 import { g1 } from "../envs/g1/task.ts";
 import { go1 } from "../envs/go1/task.ts";
 import { go1Rough, GO1_GROUND } from "../envs/go1/rough.ts";
-import { idOf } from "../src/model/model.ts";
+import { groundAt } from "../src/env/task/terrain.ts";
 import { encodePolicyOnnx } from "../src/export/onnx.ts";
 import type { Scene, Task } from "../src/env/index.ts";
 import { AppliedPolicy } from "../src/rl/networks/apply-policy.ts";
@@ -47,8 +47,8 @@ const nameOf = (column: string | { readonly kind: string }): string =>
 
 /** The task with episodes on any patch, which says which column that is, and over which patch the robot is. */
 function everywhere(task: Task<object>): Task<object> {
-  const { ground, geom } = task.terrain!;
-  const place = (s: Scene, k: number) => s.m.geom_pos.at(3 * idOf(s.model, "geom", geom) + k);
+  const { ground } = task.terrain!;
+  const place = (s: Scene, k: number) => groundAt(s, task.terrain!)[k];
   const column = (s: Scene) => round(sub((ground.columns - 1) / 2, div(place(s, 1), ground.patch)));
   const over = (count: number, k: number) => (s: Scene) =>
     round(add((count - 1) / 2, div(sub(s.d.qpos.at(k), place(s, k)), ground.patch)));
