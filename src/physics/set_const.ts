@@ -16,7 +16,7 @@ import { kinematics } from "./smooth/kinematics.ts";
 import { treeSparsity, type SymMatrix } from "./smooth/sparsity.ts";
 import { tendon, tendonArms } from "./tendon/tendon.ts";
 import { moment } from "./actuator/transmission.ts";
-import { worldData, Field, type ModelView, type WorldData } from "./view.ts";
+import { ownFields, worldData, Field, type ModelView, type WorldData } from "./view.ts";
 
 /** Mass of each body's subtree (body_subtreemass). */
 export function subtreeMasses(m: ModelView): Scalar[] {
@@ -61,7 +61,7 @@ export function inertiaConstants(
   { bodies = [], tendons = [], actuators = [] }: Wanted,
 ): InertiaConstants {
   const { model, nv } = m;
-  const d = worldData(model, ["qvel"]);
+  const d = worldData(model, ["qvel"], {}, ownFields(m));
   for (let i = 0; i < m.nq; i++) d.qpos.set(i, m.qpos0.at(i));
   // mocap bodies weigh nothing if they are
   model.body_mocapid.forEach((id, b) => {

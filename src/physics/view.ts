@@ -1,13 +1,14 @@
 // how stages see the model (constants or table reads) and the data (registers or indexed arrays)
 import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
 import type { TraceNode } from "../trace/nodes.ts";
-import { add, isNode, mul, type Int, type Scalar } from "../trace/scalar.ts";
+import { add, ge, isNode, max, min, mul, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, SpatialInertia } from "../trace/spatial.ts";
 import type { Mat3, Quat, Vec3 } from "../trace/vector.ts";
 import { CorralError } from "../core/errors.ts";
 import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { hasLongSensors } from "../model/long-sensors.ts";
+import { fixedIds } from "./fixed-ids.ts";
 import { formOf, hasLoops, type KernelForm } from "./form.ts";
 import { assertDeclared } from "./stages.ts";
 
@@ -82,6 +83,16 @@ export function scalarTable(name: string, values: readonly Scalar[]): (index: In
   };
 }
 
+/** Rows of a field that are not kept, since they follow from others. */
+export interface LeftOut {
+  /** How many rows are kept. */
+  readonly kept: number;
+  /** Where a row is: those that are kept come first. */
+  placeOf(row: Int): Int;
+  /** A row that is left out, by its place after those that are kept. */
+  read(place: Int): readonly Scalar[];
+}
+
 /**
  * One field of the data: registers if code is straight-line; private arrays, one for each component of a row, where
  * it is rolled (drivers compile long for a long array, in proportion to the square of its length).
@@ -92,18 +103,45 @@ export class Field extends RowReader {
   /** Numbers of a row: 3 for positions, 6 for spatial vectors, 1 for flat fields. */
   readonly width: number;
   #registers: (Variable | undefined)[] = [];
-  readonly #components: readonly LocalArray[];
+  #components: readonly LocalArray[];
+  #leftOut: LeftOut | undefined;
 
-  /** `indexed`: whether rows are read at runtime indices. Default: if code loops over rows. */
-  constructor(name: string, length: number, width = 1, indexed = hasLoops()) {
+  /**
+   * `indexed`: whether rows are read at runtime indices. Default: if code loops over rows. `kept`: how many rows are kept;
+   * `leaveOut` says what the others are.
+   */
+  constructor(name: string, length: number, width = 1, indexed = hasLoops(), kept = length / width) {
     super();
     this.name = name;
     this.length = length;
     this.width = width;
     this.#components =
       indexed && length > 0
-        ? Array.from({ length: width }, (_, k) => array(width === 1 ? name : `${name}_${k}`, length / width))
+        ? Array.from({ length: width }, (_, k) => array(width === 1 ? name : `${name}_${k}`, Math.max(kept, 1)))
         : [];
+  }
+
+  /** The rows that are not kept. */
+  get leftOut(): LeftOut | undefined {
+    return this.#leftOut;
+  }
+
+  /** Rows that are left out are now what this says. */
+  leaveOut(rows: LeftOut): void {
+    this.#leftOut = rows;
+  }
+
+  /** A row of those that are left out, or of those that are kept, whichever it is. */
+  #wholeRow(i: Int, leftOut: LeftOut): readonly Scalar[] {
+    const { kept, placeOf, read } = leftOut;
+    const place = placeOf(i);
+    if (!isNode(place)) {
+      if (place >= kept) return read(place - kept);
+      return this.#components.map((c) => c.get(place));
+    }
+    const beside = read(max(sub(place, kept), 0));
+    const own = min(place, kept - 1);
+    return this.#components.map((c, k) => select(ge(place, kept), beside[k], c.get(own)));
   }
 
   /** Whether rows can be read at runtime indices. */
@@ -140,6 +178,12 @@ export class Field extends RowReader {
 
   at(index: Int): Scalar {
     this.#check(index);
+    if (this.#leftOut && !isNode(index)) {
+      const row = Math.floor(index / this.width);
+      if (this.isIndexed) return this.#wholeRow(row, this.#leftOut)[index % this.width];
+      const place = this.#leftOut.placeOf(row) as number;
+      if (place >= this.#leftOut.kept) return this.#leftOut.read(place - this.#leftOut.kept)[index % this.width];
+    }
     if (this.#components.length === 0) return this.#register(index as number).get();
     const { component, row } = this.#place(index);
     return component.get(row);
@@ -149,12 +193,13 @@ export class Field extends RowReader {
     this.#check(index);
     if (this.#components.length === 0) return this.#register(index as number).set(value);
     const { component, row } = this.#place(index);
-    component.set(row, value);
+    component.set(this.#leftOut ? this.#leftOut.placeOf(row) : row, value);
   }
 
   override slice(i: Int, width: number): Scalar[] {
     if (!isNode(i) || this.#components.length === 0 || this.width === 1) return super.slice(i, width);
     if (width !== this.width) throw this.#badIndex(`has rows of ${this.width} and was read in rows of ${width}`);
+    if (this.#leftOut) return [...this.#wholeRow(i, this.#leftOut)];
     return this.#components.map((c) => c.get(i));
   }
 
@@ -162,7 +207,8 @@ export class Field extends RowReader {
   setRow(i: Int, values: readonly Scalar[]): void {
     if (isNode(i) && this.#components.length > 0 && this.width > 1) {
       if (values.length !== this.width) throw this.#badIndex(`has rows of ${this.width} and is given ${values.length}`);
-      values.forEach((v, k) => this.#components[k].set(i, v));
+      const row = this.#leftOut ? this.#leftOut.placeOf(i) : i;
+      values.forEach((v, k) => this.#components[k].set(row, v));
       return;
     }
     const start = mul(i, values.length);
@@ -260,8 +306,18 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
   return view as ModelView;
 }
 
-/** The data of one world; `capacities` are those of contacts and rows. Fields named in `zero` are zero throughout: what depends on them folds away. */
-export function worldData(model: Model, zero: readonly FieldName[] = [], capacities: Capacities = {}): WorldData {
+/** Which fields worlds have numbers of their own of. */
+export const ownFields = (m: ModelView): { has(field: string): boolean } => ({
+  has: (field) => (m[field as "body_quat"] as Column | undefined)?.isOwn ?? false,
+});
+
+/** The data of one world; `capacities` are those of contacts and rows, `perWorld` what it has of its own of the model. Fields named in `zero` are zero throughout: what depends on them folds away. */
+export function worldData(
+  model: Model,
+  zero: readonly FieldName[] = [],
+  capacities: Capacities = {},
+  perWorld: { has(field: string): boolean } = new Map(),
+): WorldData {
   const fields = new Map<string, Field>(zero.map((name) => [name, new ZeroField(name, fieldSize(model, name))]));
   return new Proxy({} as WorldData, {
     get(_, name) {
@@ -275,7 +331,9 @@ export function worldData(model: Model, zero: readonly FieldName[] = [], capacit
           fieldRow(name as FieldName).shape.some((dim) => typeof dim === "string" && dim in capacities) ||
           (name === "history" && size > LONG_HISTORY) ||
           (name === "sensordata" && hasLongSensors(model));
-        field = new DataField(name, size, shape.length > 1 ? shape.at(-1) : 1, indexed || undefined);
+        const isFrame = name === "geom_xpos" || name === "geom_xmat";
+        const kept = isFrame ? model.ngeom - fixedIds(model, perWorld).length : undefined;
+        field = new DataField(name, size, shape.length > 1 ? shape.at(-1) : 1, indexed || undefined, kept);
         fields.set(name, field);
       }
       return field;

@@ -129,12 +129,12 @@ test("worlds stand on the level middle of their patch, and come to harder rows",
 });
 
 test("what is drawn of the geom counts for all boxes", async () => {
-  // without friction the robot that stands beside the first box slides on as fast as it was
+  // without friction the robot that stands beside the first box slides on sideways as fast as it was
   const slid = async (friction: number) => {
     const task = onBoxes({
-      observe: { v: "qvel[0]" },
+      observe: { v: "qvel[1]" },
       randomise: { slips: { field: "geom_friction", of: ["floor", "foot_*"], element: 0, set: [friction, friction] } },
-      reset: () => ({ qpos: [0, 0, 0.25, 1, 0, 0, 0, 0, 0], qvel: [1, 0, 0, 0, 0, 0, 0, 0] }),
+      reset: () => ({ qpos: [0, 0, 0.25, 1, 0, 0, 0, 0, 0], qvel: [0, 1, 0, 0, 0, 0, 0, 0] }),
     });
     await using env = await makeVec(task, { numEnvs: 4, device: "wasm", threads: 1, recorder: false });
     await env.reset({ seed: 1 });
@@ -143,5 +143,5 @@ test("what is drawn of the geom counts for all boxes", async () => {
     expect(slips).toHaveLength(4 * 3);
     return Math.min(...env.observations);
   };
-  expect(await slid(1e-5)).toBeGreaterThan(0.3 + (await slid(1)));
+  expect(await slid(0.01)).toBeGreaterThan(0.3 + (await slid(1)));
 });

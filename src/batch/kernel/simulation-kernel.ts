@@ -77,6 +77,7 @@ export class WorldKernel {
       spec.model,
       spec.applied ? [] : APPLIED.filter((name) => !spec.forces?.includes(name as AppliedForce)),
       capacitiesOf(spec),
+      spec.perWorld,
     );
     this.state = new RecordIO(spec.state);
     this.status = variable("status", 0, "u32");

@@ -25,6 +25,7 @@ import type { GeomPair } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
+import { fixedIn } from "./fixed-boxes.ts";
 import type { WorldBox } from "./geom-boxes.ts";
 import { overlap, worldBoxes } from "./world-boxes.ts";
 
@@ -165,7 +166,7 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   const found = array("near", count, "u32");
   each(count, (w) => found.set(w, 0));
 
-  const boxes = m.form.hasRoom ? worldBoxes(m, frames, pairs) : undefined;
+  const boxes = m.form.hasRoom || fixedIn(m, pairs).length > 0 ? worldBoxes(m, frames, pairs) : undefined;
 
   for (const { planes, grid } of gridsOf(m, pairs, boxes?.fixed?.geoms ?? [])) {
     const { rows, columns, index } = grid;

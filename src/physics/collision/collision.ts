@@ -41,7 +41,7 @@ interface Search {
  */
 export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
   // frames are built where they are read
-  const frames = framesOf(m, d, pairs);
+  const frames = framesOf(m, d);
   const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
   const isPool = pairs.length > 0 && (d.geom_xpos.isIndexed || candidates > MAX_POOL);
   const colliders = pairColliders(m, pairs, frames, isPool);

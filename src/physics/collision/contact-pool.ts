@@ -1,6 +1,6 @@
 // contacts in a pool: the first of them that pairs in their order make
 import { array, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
-import { add, lt, min, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, isNode, lt, min, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
@@ -9,6 +9,8 @@ import { slotValues, type ContactSlots, type ContactStore } from "./contact-slot
 
 /** The distance of a candidate that does not exist. */
 const NOWHERE = 1e30;
+/** Pairs that share a number with another one, from which on they are told to which of the numbers they go. */
+const MANY = 256;
 
 /** What a pool asks of its pairs. */
 interface Pooled {
@@ -78,6 +80,7 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
     });
     keepAll(p.place, p, candidates.get());
   };
+  const placeOf = new Map(pairs.map((p, k) => [p, k]));
   const contacts = (): ContactSlots => {
     const kept = min(count.get(), capacity);
     const overflow: Bool = capacity < pairs.reduce((n, p) => n + p.ncon, 0) ? ne(sub(count.get(), kept), 0) : false;
@@ -96,6 +99,14 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
           if (!perGeom) continue;
           const read = table(name, perGeom, type);
           return (slot) => read(geoms[end](pairAt.get(slot)));
+        }
+        const distinct = [...new Set(values)];
+        if (values.some(isNode) && values.length - distinct.length >= MANY) {
+          // numbers that worlds have of their own, such as of a body's pairs with all of the ground
+          const place = new Map(distinct.map((value, i) => [value, i]));
+          const index = this.table(`${name}_of`, (p) => place.get(values[placeOf.get(p)!])!, "i32");
+          const read = slotValues(name, distinct, type);
+          return (slot) => read(index(slot));
         }
         const read = slotValues(name, values, type);
         return (slot) => read(pairAt.get(slot));

@@ -4,11 +4,14 @@ import { loop, table, when } from "../../trace/control.ts";
 import { abs, add, mul, neg, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import type { Model } from "../../model/model.ts";
-import { boxOf, ROUNDING, type WorldBox } from "./geom-boxes.ts";
-import { fixedFrames, placesOf, type FixedFrame } from "./fixed-geoms.ts";
+import type { GeomPair } from "../../model/pairs.ts";
+import { boxOf, isBoxed, ROUNDING, type WorldBox } from "./geom-boxes.ts";
+import { fixedFrames, fixedGeoms, placesOf, type FixedFrame } from "../smooth/fixed-geoms.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
+/** Fewer than these are as all others. */
+const FEWEST = 32;
 /** Most geoms of a group. */
 const GROUP = 16;
 /** Side of the squares by which geoms are put together (m). */
@@ -47,6 +50,16 @@ function boxBeside(model: Model, { geom, body, at, mat }: FixedFrame, reach: num
 
 const turnedBy = (mat: readonly number[], v: Vec3): readonly number[] =>
   mulMatVec(mat as never, v) as readonly number[];
+
+/** Those of the pairs' geoms that nothing moves; none if they are few. */
+export function fixedIn(m: ModelView, pairs: readonly GeomPair[]): readonly number[] {
+  const fixed = new Set(fixedGeoms(m).filter((g) => isBoxed(m.model, g)));
+  const each = pairs.map(({ geom1, geom2 }) => [geom1, geom2].filter((g) => fixed.has(g)));
+  // two that an explicit pair names are compared as any others
+  const both = new Set(each.filter((of) => of.length > 1).flat());
+  const found = [...new Set(each.flat())].filter((g) => !both.has(g)).sort((a, b) => a - b);
+  return found.length < FEWEST ? [] : found;
+}
 
 /** Geoms of one body that lie near one another, few enough for a group. */
 function inGroups(all: readonly Fixed[]): Fixed[][] {
@@ -88,7 +101,7 @@ function reader(name: string, boxes: readonly Fixed[], frames: GeomFrames): (pla
   };
 }
 
-/** Boxes of geoms that `fixedGeoms` names, wider by half of `reach` on each side. */
+/** Boxes of geoms that `fixedIn` names, wider by half of `reach` on each side. */
 export function fixedBoxes(m: ModelView, frames: GeomFrames, geoms: readonly number[], reach: number): FixedBoxes {
   const all = inGroups(fixedFrames(m, geoms).map((frame) => boxBeside(m.model, frame, reach)));
   return {

@@ -5,8 +5,7 @@ import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { boxesOf, ROUNDING, type WorldBox } from "./geom-boxes.ts";
-import { fixedBoxes, type FixedBoxes } from "./fixed-boxes.ts";
-import { fixedGeoms } from "./fixed-geoms.ts";
+import { fixedBoxes, fixedIn, type FixedBoxes } from "./fixed-boxes.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
@@ -32,7 +31,7 @@ export function worldBoxes(m: ModelView, frames: GeomFrames, all: readonly GeomP
   if (m.geom_size.isOwn || pairs.length === 0 || pairs.some(isWide)) return undefined;
   const reach = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const met = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].sort((a, b) => a - b);
-  const fixed = fixedGeoms(m, pairs);
+  const fixed = fixedIn(m, pairs);
   const geoms = met.filter((g) => !fixed.includes(g));
   const place = new Map(geoms.map((g, i) => [g, i]));
   const placeOf = table(

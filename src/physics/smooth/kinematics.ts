@@ -1,5 +1,5 @@
 // global frames from joint positions (mj_kinematics)
-import { each, variable, when } from "../../trace/control.ts";
+import { each, table, variable, when } from "../../trace/control.ts";
 import { add, eq, mul, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { sincos } from "../../trace/math.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
+import { leaveOutFixed } from "./fixed-geoms.ts";
 import { eachBodyDown, eachJoint } from "./each-body.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
@@ -58,13 +59,16 @@ export function kinematics(m: ModelView, d: WorldData): void {
     d.xipos.setRow(i, add3(d.xpos.vec3(i), rotate(d.xquat.quat(i), m.body_ipos.vec3(i))));
     d.ximat.setRow(i, quatToMat(mulQuat(d.xquat.quat(i), m.body_iquat.quat(i))));
   });
-  attach(m.ngeom, m.geom_bodyid.at, m.geom_pos.vec3, m.geom_quat.quat, d.geom_xpos, d.geom_xmat, d);
-  attach(m.nsite, m.site_bodyid.at, m.site_pos.vec3, m.site_quat.quat, d.site_xpos, d.site_xmat, d);
+  const moving = leaveOutFixed(m, d);
+  const geom = moving.length < m.ngeom ? table("moving_geom", moving, "i32") : (i: Int) => i;
+  attach(moving.length, geom, m.geom_bodyid.at, m.geom_pos.vec3, m.geom_quat.quat, d.geom_xpos, d.geom_xmat, d);
+  attach(m.nsite, (i) => i, m.site_bodyid.at, m.site_pos.vec3, m.site_quat.quat, d.site_xpos, d.site_xmat, d);
 }
 
 /** Global frames of things fixed to bodies (mj_local2Global). */
 function attach(
   count: number,
+  idOf: (place: Int) => Int,
   bodyid: (i: Int) => Int,
   pos: (i: Int) => Vec3,
   quat: (i: Int) => Quat,
@@ -72,7 +76,8 @@ function attach(
   xmat: WorldData["geom_xmat"],
   d: WorldData,
 ): void {
-  each(count, (i) => {
+  each(count, (place) => {
+    const i = idOf(place);
     const body = bodyid(i);
     const frame = d.xquat.quat(body);
     xpos.setRow(i, add3(d.xpos.vec3(body), rotate(frame, pos(i))));

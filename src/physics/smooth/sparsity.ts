@@ -284,8 +284,17 @@ export function copyField(from: Field, to: Field): void {
 /** A field that can be read at runtime indices: itself, or a copy of its registers. */
 export function indexed(field: Field): Field {
   if (field.isIndexed) return field;
-  const copy = new Field(field.name, field.length, field.width, true);
-  copyField(field, copy);
+  const { leftOut } = field;
+  const copy = new Field(field.name, field.length, field.width, true, leftOut?.kept);
+  if (!leftOut) {
+    copyField(field, copy);
+    return copy;
+  }
+  copy.leaveOut(leftOut);
+  for (let i = 0; i < field.rows; i++) {
+    if ((leftOut.placeOf(i) as number) >= leftOut.kept) continue;
+    copy.setRow(i, field.slice(i, copy.width));
+  }
   return copy;
 }
 
