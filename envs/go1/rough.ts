@@ -1,9 +1,11 @@
 // Go1Rough: the same quadruped on terrain, whose heights about it it sees; it acts about a trot whose feet follow the ground
 import { Box, defineTask, makeTerrain, terrainHeights, terrainRow, type Scene } from "../../src/env/index.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
-import { JOYSTICK } from "./shared.ts";
+import { JOYSTICK, standing } from "./shared.ts";
 import { clock, footholds, landings, trot } from "./trot.ts";
 
+/** Height of the trunk at the start (m), from which feet of any pose drawn are above the ground. */
+const STARTS_AT = 0.32;
 /** How far an action of 1 moves a servo's target (rad). */
 const ACTS = 0.3;
 const { action: _about_standing, training, ...FOLLOWS } = JOYSTICK;
@@ -27,7 +29,7 @@ export const go1Rough = defineTask({
   ...FOLLOWS,
   id: "Go1Rough",
   training: { ppo: { ...ppo, config: { ...ppo.config, initialLogStd: -1.5 } } },
-  actionSpace: () => new Box({ low: -1, high: 1, shape: [12] }),
+  actionSpace: () => new Box({ low: -3, high: 3, shape: [12] }),
   // actions move the targets of servos about those of the trot
   control: (s: Scene): Scalar[] => trot(s).map((x, i) => add(x, mul(ACTS, s.action[i]))),
   terrain: {
@@ -55,4 +57,6 @@ export const go1Rough = defineTask({
   },
   terminated: { fallen: "under > -0.1 || down.z > -0.3" },
   info: { ...JOYSTICK.info, row: terrainRow() },
+  // from above the ground: a height field holds feet that begin in it
+  reset: standing(STARTS_AT),
 });

@@ -32,15 +32,15 @@ const wanted = joystick("-param.forward");
 const moves = (s: Scene) => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
 export const offPose = ({ d }: Scene) => STAND.map((angle, i) => sub(d.qpos.at(7 + i), angle));
 
-/** Standing, turned anywhere, moving a little. */
-function start(s: StartScene) {
+/** Standing with the trunk at a height (m), turned anywhere, moving a little. */
+export const standing = (height: number) => (s: StartScene) => {
   const half = mul(sub(s.random.uniforms(1)[0], 0.5), 2 * Math.PI);
   const joints = uniformNoise(s, STAND, 0.1);
   return {
-    qpos: [0, 0, HEIGHT, cos(half), 0, 0, sin(half), ...joints],
+    qpos: [0, 0, height, cos(half), 0, 0, sin(half), ...joints],
     qvel: [...uniformNoise(s, [0, 0, 0, 0, 0, 0], 0.3), ...STAND.map(() => 0)],
   };
-}
+};
 
 export const JOYSTICK = {
   model: new URL("./model.xml", import.meta.url),
@@ -105,5 +105,5 @@ export const JOYSTICK = {
   // how far from the command (m/s, rad/s)
   info: { off: "distance(linear.xy, wanted.xy)", off_turn: "abs(angular.z - wanted.z)" },
   events: { push: push("root", { every: [4, 8], velocity: [0.6, 0.6, 0, 0, 0, 0.3] }) },
-  reset: start,
+  reset: standing(HEIGHT),
 } as const;

@@ -69,10 +69,13 @@ const ABOUT = [
   [0.2, -0.2],
   [-0.2, 0.2],
 ] as const;
+/** Feet swing higher by this part of the unevenness, at most so far (m). */
+const CLEARS = 1;
+const HIGHEST = 0.06;
 /** The unevenness that slows nothing (m), how much of the command each metre beyond it takes, and what is left at least. */
 const EVEN = 0.05;
-const SLOWS = 6;
-const SLOWEST = 0.4;
+const SLOWS = 5;
+const SLOWEST = 0.5;
 /** How far it walks at least where its feet are lifted. */
 const STROLLS = 0.3;
 
@@ -85,7 +88,7 @@ const LEGS = [
 ].map((leg) => ({ ...leg, x: leg.front * HIP[0], y: leg.side * (HIP[1] + OUT + WIDE) }));
 
 /** What it keeps from step to step, by where it lies. */
-const STRIDE = { phase: 0, walks: 1, followed: 2, moved: 5, from: 13, to: 17, plane: 21 };
+const STRIDE = { phase: 0, walks: 1, followed: 2, moved: 5, from: 13, to: 17, plane: 21, uneven: 24 };
 
 const far = (x: Scalar, y: Scalar): Scalar => sqrt(add(square(x), square(y)));
 
@@ -134,15 +137,14 @@ function places(
   });
 }
 
-/** What of a command it follows where the ground is uneven, 1 to 0.4. */
-function pace(t: Scene): Scalar {
+/** How uneven the ground about the trunk is (m). */
+function unevenness(t: Scene): Scalar {
   const at = t.d.xpos.vec3(bodyId(t.model, "body", "trunk"));
   const heights = terrainAt(
     t,
     ABOUT.map(([x, y]) => [add(at[0], x), add(at[1], y)] as const),
   );
-  const uneven = sub(heights.reduce(max), heights.reduce(min));
-  return max(sub(1, mul(SLOWS, max(sub(uneven, EVEN), 0))), SLOWEST);
+  return sub(heights.reduce(max), heights.reduce(min));
 }
 
 function update(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
@@ -150,7 +152,8 @@ function update(t: Scene, before: readonly Scalar[] | undefined): readonly Scala
   const toward = (last: Scalar, goal: Scalar, constant: number) =>
     add(last, mul(min(div(t.dt, constant), 1), sub(goal, last)));
   const phase = before ? turned(add(before[STRIDE.phase], div(t.dt, PERIOD)), 0) : t.random.uniforms(1)[0];
-  const slower = pace(t);
+  const uneven = unevenness(t);
+  const slower = max(sub(1, mul(SLOWS, max(sub(uneven, EVEN), 0))), SLOWEST);
   const wanted = valueOf(t, "wanted").map((x) => mul(x, slower));
   const followed = wanted.map((goal, i) => (before ? toward(before[STRIDE.followed + i], goal, FOLLOWS) : 0));
   const beyond = [0, 1].map((i) => sub(velocity[i], followed[i]));
@@ -173,7 +176,7 @@ function update(t: Scene, before: readonly Scalar[] | undefined): readonly Scala
     mul(1 / (4 * HIP[0]), across(0, 1, 2, 3)),
     mul(1 / (4 * (HIP[1] + OUT)), across(1, 3, 0, 2)),
   ].map((goal, i) => (before ? toward(before[STRIDE.plane + i], goal, SMOOTH) : goal));
-  return [phase, walks, ...followed, ...moved, ...from, ...heights, ...plane];
+  return [phase, walks, ...followed, ...moved, ...from, ...heights, ...plane, uneven];
 }
 
 const kept = (s: Scene): readonly Scalar[] => s.memory("trot", update);
@@ -191,7 +194,7 @@ export const landings = (s: Scene): readonly Scalar[] => kept(s).slice(STRIDE.mo
 /** Heights of the ground under feet, or where they are to land, above their mean as it is followed (m), and its slopes. */
 export function footholds(s: Scene): readonly Scalar[] {
   const all = kept(s);
-  const [over, ...slopes] = all.slice(STRIDE.plane);
+  const [over, ...slopes] = all.slice(STRIDE.plane, STRIDE.uneven);
   return [...all.slice(STRIDE.to, STRIDE.plane).map((height) => sub(height, over)), ...slopes];
 }
 
@@ -200,11 +203,12 @@ export function trot(s: Scene): Scalar[] {
   const all = kept(s);
   const [phase, walks] = all;
   const followed = all.slice(STRIDE.followed, STRIDE.moved);
-  const [over, ...slopes] = all.slice(STRIDE.plane);
+  const [over, ...slopes] = all.slice(STRIDE.plane, STRIDE.uneven);
   const [w, x, y, z] = s.d.qpos.run(3, 4);
   const leans = slopes.map((slope) => mul(LEANS, slope));
   const tilts = [mul(2, sub(mul(x, z), mul(w, y))), mul(2, add(mul(y, z), mul(w, x)))];
   const rates = [neg(s.d.qvel.at(4)), s.d.qvel.at(3)];
+  const lift = mul(walks, add(LIFT, min(mul(CLEARS, all[STRIDE.uneven]), HIGHEST)));
   const strides = LEGS.map(({ offset }) => stride(turned(phase, offset), DUTY));
   const holds = strides.map(({ stands }) => or(stands, lt(walks, STROLLS)));
   const force = div(HOLDS * WEIGHT, max(sum(holds.map((hold) => select(hold, 1, 0, "f32"))), 1));
@@ -215,7 +219,7 @@ export function trot(s: Scene): Scalar[] {
     );
     const rises = ([dx, dy]: readonly Scalar[]) => add(mul(dx, add(leg.x, ahead)), mul(dy, add(leg.y, aside)));
     const [from, to] = [STRIDE.from, STRIDE.to].map((k) => sub(all[k + i], over));
-    const lifted = add(swung({ from, to, pitch: 0, roll: 0 }, swings), mul(mul(LIFT, walks), up));
+    const lifted = add(swung({ from, to, pitch: 0, roll: 0 }, swings), mul(lift, up));
     const swing = sub(lifted, add(mul(LEVELS, rises(tilts)), mul(1 - LEVELS, rises(leans))));
     const stand = add(sub(to, rises(leans)), mul(DAMPS, rises(rates)));
     const outward = add(leg.side * (OUT + WIDE), aside);

@@ -89,3 +89,21 @@ test("it sees the slope under its feet", async () => {
     expect(Math.abs(across)).toBeLessThan(0.03);
   }
 });
+
+test("feet start above their ground, however poses are drawn: a field holds feet that begin in it", async () => {
+  const [worlds, thigh, radius, out] = [256, 0.213, 0.023, 0.08];
+  const ground = makeTerrain({ rows: 1, columns: ["flat"], cell: 0.2, middle: 1.6, border: 8 });
+  const level = { ...go1Rough, id: "Starting", terrain: { ground, geom: go1Rough.terrain!.geom } };
+  await using env = await makeVec(level, { numEnvs: worlds, device: "wasm", threads: 1, recorder: false });
+  await env.reset({ seed: 1 });
+  const { qpos } = await env.getState(["qpos"]);
+  const all = Array.from(qpos as ArrayLike<number>);
+  const lowest = Array.from({ length: 4 * worlds }, (_, i) => {
+    const [world, leg] = [19 * (i >> 2), i & 3];
+    const [hip, upper, lower] = all.slice(world + 7 + 3 * leg);
+    const long = thigh * (Math.cos(upper) + Math.cos(upper + lower));
+    const outward = (leg % 2 === 0 ? -1 : 1) * out;
+    return all[world + 2] - Math.cos(hip) * long + Math.sin(hip) * outward - radius;
+  });
+  expect(Math.min(...lowest)).toBeGreaterThan(0);
+});
