@@ -161,7 +161,7 @@ export async function placeBatch(
 }
 
 /** Throws `bad-option` for an arithmetic that the device has not; `auto` may be any. */
-export function assertComputes(arithmetic: Arithmetic | undefined, device: DeviceChoice): void {
+function assertComputes(arithmetic: Arithmetic | undefined, device: DeviceChoice): void {
   if (arithmetic === undefined || device === "wasm" || device === "cpu" || device === "auto") return;
   if (arithmetic === (device === "cpu-f64" ? "float64" : "float32")) return;
   throw new CorralError(

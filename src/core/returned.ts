@@ -82,7 +82,7 @@ function notPlain(value: unknown, path: string, left: number): string | undefine
   const isPlain = isList || prototype === null || Object.getPrototypeOf(prototype) === null;
   if (!isPlain) return `${path} is a ${prototype.constructor.name}`;
   if (left === 0) return `some of it lies deeper than ${DEEPEST}, or in itself`;
-  const entries = isList ? value.entries() : Object.entries(value as object);
+  const entries = isList ? value.entries() : Object.entries(value);
   for (const [key, each] of entries) {
     // what is undefined is left out, and so it is after it
     if (each === undefined && !isList) continue;

@@ -108,7 +108,8 @@ export function withOptions(model: Model, overrides: OptionOverrides): Model {
 function assertNamed(model: Model, kind: ObjectKind): void {
   assertModel(model);
   if (Object.hasOwn(model.names, kind)) return;
-  const { hint, nearest } = alternatives(String(kind), Object.keys(model.names));
+  const given: unknown = kind;
+  const { hint, nearest } = alternatives(String(given), Object.keys(model.names));
   throw new CorralError("unknown-name", `a model names no objects of the kind ${show(kind)}; ${hint}.`, { nearest });
 }
 

@@ -170,7 +170,7 @@ export class Collector implements AsyncDisposable {
     if (!((params as unknown) instanceof Float32Array) || params.length < this.#params.length) {
       throw new CorralError(
         "bad-policy",
-        `the policy has ${Number((params as Float32Array | undefined)?.length ?? 0)} numbers; the collector's has ${this.#params.length}. Pass what ppo.actingParameters() or sac.parameters() gives, of the learner that it was made for.`,
+        `the policy has ${(params as Float32Array | undefined)?.length ?? 0} numbers; the collector's has ${this.#params.length}. Pass what ppo.actingParameters() or sac.parameters() gives, of the learner that it was made for.`,
       );
     }
     // no thread reads them: all have answered

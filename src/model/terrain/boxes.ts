@@ -3,7 +3,7 @@ import type { GroundBox } from "./slabs.ts";
 import { bad, spanOf, type Terrain } from "./terrain.ts";
 
 /** The most boxes of a terrain: each of a robot's geoms meets all of them in the broad phase. */
-export const MOST_BOXES = 4096;
+const MOST_BOXES = 4096;
 /** Solid ground below the lowest cell (m). */
 const BASE = 1;
 
