@@ -37,6 +37,8 @@ export interface OwnValues {
   at(index: number): Scalar | undefined;
   /** All elements, shared ones too, for indices known only at run time. */
   readonly all: LocalArray | undefined;
+  /** The least that an element can be; undefined if nothing tells. */
+  readonly least?: (index: number) => number | undefined;
 }
 
 /** Fields with such elements, by name. */
@@ -47,10 +49,13 @@ export class Column extends RowReader {
   readonly at: (index: Int) => Scalar;
   /** Whether each world has some elements of its own. */
   readonly isOwn: boolean;
+  /** The least that an element is in any world, as far as it is known. */
+  readonly least: (index: number) => number;
 
   constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32", own?: OwnValues) {
     super();
     this.isOwn = own !== undefined;
+    this.least = (index) => own?.least?.(index) ?? data[index];
     const shared = table(name, data, type);
     this.at = (index) => {
       if (!own) return shared(index);

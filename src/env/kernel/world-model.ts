@@ -10,7 +10,7 @@ import type { ModelView, PerWorld } from "../../physics/view.ts";
 import type { Draws } from "../task/draws.ts";
 import { gridCount } from "../task/grid.ts";
 import { drawnNumbers, drawScene } from "../task/draw-scene.ts";
-import { sourcesOf, type RandomPlan } from "../task/randomise.ts";
+import { rangeOf, sourcesOf, type RandomPlan } from "../task/randomise.ts";
 import type { Distribution, Scene } from "../task/task.ts";
 
 export class WorldModel {
@@ -30,11 +30,13 @@ export class WorldModel {
       if (!places.has(field)) places.set(field, new Map());
       places.get(field)!.set(index, this.kept[i]);
     });
+    const least = leastOf(plan);
     this.perWorld = new Map(
       [...places].map(([field, own]) => {
         const length = current().unroll ? 0 : this.#shared(field).length;
         const at = (i: number) => own.get(plan.standsFor(field, i))?.get();
-        return [field, { at, all: length > 0 ? array(field, length) : undefined }];
+        const leastAt = (i: number) => least.get(`${field} ${plan.standsFor(field, i)}`);
+        return [field, { at, least: leastAt, all: length > 0 ? array(field, length) : undefined }];
       }),
     );
   }
@@ -100,6 +102,19 @@ export class WorldModel {
     }
     set("geom_rbound", (g) => boundingRadius(m.model.geom_type[g], m.geom_size.vec3(g)));
   }
+}
+
+/** The least that is drawn of each element, by its field and index. */
+function leastOf({ drawn }: RandomPlan): ReadonlyMap<string, number> {
+  const least = new Map<string, number>();
+  for (const { how, distribution, groups, place } of drawn) {
+    const ends = rangeOf(place, distribution);
+    for (const { field, index, nominal } of groups.flat()) {
+      const all = ends.map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
+      least.set(`${field} ${index}`, Math.min(...all));
+    }
+  }
+  return least;
 }
 
 /** `many` draws of a distribution; `ends`: what it asks of the world. */

@@ -34,7 +34,8 @@ import { compliance, impedance, impedanceCurves, leastCompliance, references, re
 import { leastResolved, MINVAL2, needsAnother, resolvedStiffness } from "./contact-stiffness.ts";
 import { contactWeight } from "./contact-weight.ts";
 import { isDiscrete } from "./metric-weights.ts";
-import type { WorldData, ModelView } from "../view.ts";
+import type { Model } from "../../model/model.ts";
+import type { Column, ModelView, WorldData } from "../view.ts";
 
 /** What one contact contributes, at a runtime slot: Jacobian rows over all dofs, parameters of its cone. */
 export interface ContactRows {
@@ -90,9 +91,42 @@ function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   }
   const [a, b] = [p.geom1, p.geom2].map((g) => [0, 0, 1, 2, 2].map((k) => m.geom_friction.at(3 * g + k)));
   if (![...a, ...b].some(isNode)) return p.friction;
-  const [first, second] = [model.geom_priority[p.geom1], model.geom_priority[p.geom2]];
-  const mixed = first === second ? a.map((x, k) => max(x, b[k])) : first > second ? a : b;
-  return mixed.map((x) => max(x, mjMINMU));
+  return mixFriction(model, p, (g) => (g === p.geom1 ? a : b), max).map((x) => max(x, mjMINMU));
+}
+
+/** The least that a pair's friction is in any world. */
+function leastFriction(m: ModelView, p: GeomPair): readonly number[] {
+  if (pairFriction(m, p) === p.friction) return p.friction;
+  const of = (column: Column, ids: readonly number[]) => ids.map((i) => column.least(i));
+  const mixed =
+    p.ipair >= 0
+      ? of(
+          m.pair_friction,
+          [0, 1, 2, 3, 4].map((k) => 5 * p.ipair + k),
+        )
+      : mixFriction(
+          m.model,
+          p,
+          (g) =>
+            of(
+              m.geom_friction,
+              [0, 0, 1, 2, 2].map((k) => 3 * g + k),
+            ),
+          Math.max,
+        );
+  return mixed.map((x) => Math.max(x, mjMINMU));
+}
+
+/** Friction of two geoms: of the one with priority, or the larger of each. */
+function mixFriction<T>(
+  { geom_priority }: Model,
+  p: GeomPair,
+  of: (geom: number) => readonly T[],
+  larger: (a: T, b: T) => T,
+): readonly T[] {
+  const [a, b] = [of(p.geom1), of(p.geom2)];
+  const [first, second] = [geom_priority[p.geom1], geom_priority[p.geom2]];
+  return first === second ? a.map((x, k) => larger(x, b[k])) : first > second ? a : b;
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
@@ -154,7 +188,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const params = slotParams(m, slots);
   // registers are read once, before any loop over contacts: constants among them fold there
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
-  const isStiff = (p: GeomPair) => leastResolved(model, p) < m.form.stiffCompliance;
+  const isStiff = (p: GeomPair) => leastResolved(model, p, leastFriction(m, p)) < m.form.stiffCompliance;
   const anyStiff = slots.pairs.some(isStiff);
   const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
   const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
@@ -235,7 +269,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       mu: params.mu(slot),
     }),
     anyStiff,
-    anyInexact: slots.pairs.some((p) => leastResolved(model, p) < m.form.inexactCompliance),
+    anyInexact: slots.pairs.some((p) => leastResolved(model, p, p.friction) < m.form.inexactCompliance),
     isInexact(slot, D, diagA) {
       return needsAnother(m, pyramidal || dim === 1, this.cone(slot), D, diagA);
     },

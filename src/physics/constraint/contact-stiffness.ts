@@ -42,20 +42,20 @@ function reach(model: Model, geom: number): number {
 
 /**
  * The least that R of a pair's contacts may be, relative to the largest J M⁻¹ Jᵀ of a point of its geoms: by the least that
- * its diagApprox allows, and as far as the inverse weights of bodies tell.
+ * its diagApprox allows, and as far as the inverse weights of bodies tell. `friction`: the least that its friction is.
  */
-export function leastResolved(model: Model, p: GeomPair): number {
+export function leastResolved(model: Model, p: GeomPair, friction: readonly number[]): number {
   const weight = (k: number) =>
     [p.geom1, p.geom2].map((g) => model.body_invweight0[2 * model.geom_bodyid[g] + k] * (k ? reach(model, g) ** 2 : 1));
   const total = (k: number) => weight(k).reduce((a, b) => a + b);
   // weights are the means over three axes
   const most = 3 * (total(0) + total(1));
-  const mu2 = p.friction[0] ** 2;
+  const mu2 = friction[0] ** 2;
   const impratio = Math.max(1e-15, model.opt.impratio);
   const pyramidal = model.opt.cone === mjtCone.PYRAMIDAL && p.condim > 1;
-  const tangents = p.friction.map((f) => (impratio * f * f) / mu2);
+  const tangents = friction.map((f) => (impratio * f * f) / mu2);
   const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
-  const edges = pyramidal ? 1 + Math.max(...p.friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
+  const edges = pyramidal ? 1 + Math.max(...friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
   const own = compliance(p.solref, p.solimp);
   return ((leastCompliance(own) / mostScale(model, own)) * diag) / (most * edges);
 }
