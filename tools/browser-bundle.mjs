@@ -54,6 +54,10 @@ export const PACKAGES = ${JSON.stringify({ "@mujoco/mujoco": versionOf("node_mod
 export const MODELS = { ${models.join(", ")} };`;
 }
 
+/** What comes before the description in a row of the field table and of the stages, and the description. */
+const ROW = /(\brow\(\s*"[^"]*",\s*"[^"]*",\s*\[[^\]]*\],\s*"[^"]*",\s*)"[^"]*"/g;
+const DOC = /(\bdoc:\s*)"[^"]*"/g;
+
 const host = {
   name: "browser",
   setup({ onResolve, onLoad }) {
@@ -71,6 +75,12 @@ const host = {
       const contents = readFileSync(path, "utf8").replaceAll("import.meta.url", JSON.stringify(`corral:/${place}`));
       return { contents, loader: "ts" };
     });
+
+    // descriptions of fields and stages are for docs and commands of Node
+    onLoad({ filter: /[/\\]src[/\\](model[/\\]fields[/\\].*|physics[/\\]stages)\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(ROW, '$1""').replace(DOC, '$1""'),
+      loader: "ts",
+    }));
 
     // what MuJoCo's module asks of Node it asks in Node alone
     onResolve({ filter: /^(node:)?(module|worker_threads|fs|path|url|crypto)$/ }, ({ importer, path }) =>

@@ -38,7 +38,7 @@ describe("the budget of the CPU", () => {
     const before = process.memoryUsage().arrayBuffers;
     await using env = await makeVec(ID, options);
     const { plan } = env;
-    expect(hostBudget().live).toBe(2 * (plan.totalBytes - plan.stagingBytes));
+    expect(hostBudget().live).toBe(plan.totalBytes - plan.stagingBytes);
     expect(process.memoryUsage().arrayBuffers - before).toBeGreaterThan(hostBudget().live);
     await env.reset();
     await env.close();
@@ -48,7 +48,7 @@ describe("the budget of the CPU", () => {
 
   test("shrinks a batch to what fits", async () => {
     const { plan } = await one();
-    const budget = 100 * 2 * plan.bytesPerWorld;
+    const budget = 100 * plan.bytesPerWorld;
     await using env = await makeVec(ID, { numEnvs: 5000, device: "cpu", budget, onOverBudget: "shrink" });
     expect(env.numEnvs).toBeLessThan(101);
     expect(env.numEnvs).toBeGreaterThan(80);
