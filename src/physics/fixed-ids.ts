@@ -2,8 +2,8 @@
 import { type Model } from "../model/model.ts";
 import { steadyBodies } from "./collision/steady-geoms.ts";
 
-/** Fewer than these are as all others. */
-const FEWEST = 32;
+/** Fewer fixed geoms than these are as all others. */
+export const FEWEST_FIXED = 32;
 
 /**
  * Geoms that nothing moves but where their bodies are put, which worlds may do each for itself; none if they are few, or
@@ -13,8 +13,8 @@ export function fixedIds(model: Model, own: { has(field: string): boolean }): re
   if (own.has("body_quat") || own.has("geom_pos")) return [];
   const { geom_bodyid, body_weldid, ngeom } = model;
   const still = Array.from({ length: ngeom }, (_, g) => g).filter((g) => body_weldid[geom_bodyid[g]] === 0);
-  if (still.length < FEWEST) return [];
+  if (still.length < FEWEST_FIXED) return [];
   const { turns } = steadyBodies(model);
   const fixed = still.filter((g) => !turns[geom_bodyid[g]]);
-  return fixed.length < FEWEST ? [] : fixed;
+  return fixed.length < FEWEST_FIXED ? [] : fixed;
 }

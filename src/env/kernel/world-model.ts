@@ -10,7 +10,7 @@ import type { ModelView, PerWorld } from "../../physics/view.ts";
 import type { Draws } from "../task/draws.ts";
 import { gridCount } from "../task/grid.ts";
 import { drawnNumbers, drawScene } from "../task/draw-scene.ts";
-import { rangeOf, sourcesOf, type RandomPlan } from "../task/randomise.ts";
+import { drawnEnds, rangeOf, sourcesOf, type RandomPlan } from "../task/randomise.ts";
 import type { Distribution, Scene } from "../task/task.ts";
 
 export class WorldModel {
@@ -108,10 +108,9 @@ export class WorldModel {
 function leastOf({ drawn }: RandomPlan): ReadonlyMap<string, number> {
   const least = new Map<string, number>();
   for (const { how, distribution, groups, place } of drawn) {
-    const ends = rangeOf(place, distribution);
+    const range = rangeOf(place, distribution);
     for (const { field, index, nominal } of groups.flat()) {
-      const all = ends.map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
-      least.set(`${field} ${index}`, Math.min(...all));
+      least.set(`${field} ${index}`, Math.min(...drawnEnds(how, range, nominal)));
     }
   }
   return least;

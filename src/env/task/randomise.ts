@@ -288,6 +288,10 @@ const roundings = (...terms: number[]): number => 2 ** -22 * Math.max(...terms.m
 
 const roundingOf = (d: Distribution): number => ("normal" in d ? roundings(d.normal[0], 3 * d.normal[1]) : 0);
 
+/** What a number is where its draw is the least and where it is the most. */
+export const drawnEnds = (how: Drawn["how"], range: readonly [number, number], nominal: number): number[] =>
+  range.map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
+
 function checkBounds(
   place: string,
   model: Model,
@@ -297,7 +301,7 @@ function checkBounds(
   rounding: number,
 ): void {
   const { least, open = false } = FIELDS[field as RandomField];
-  const ends = [low, high].map((x) => (how === "set" ? x : how === "add" ? nominal + x : nominal * x));
+  const ends = drawnEnds(how, [low, high], nominal);
   const lowest = Math.min(...ends);
   const beyond = [...ends, low, high].find((x) => !Number.isFinite(Math.fround(x)));
   if (beyond !== undefined)

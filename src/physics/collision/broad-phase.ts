@@ -166,7 +166,8 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   const found = array("near", count, "u32");
   each(count, (w) => found.set(w, 0));
 
-  const boxes = m.form.hasRoom || fixedIn(m, pairs).length > 0 ? worldBoxes(m, frames, pairs) : undefined;
+  const fixedOnes = fixedIn(m, pairs);
+  const boxes = m.form.hasRoom || fixedOnes.length > 0 ? worldBoxes(m, frames, pairs, fixedOnes) : undefined;
 
   for (const { planes, grid } of gridsOf(m, pairs, boxes?.fixed?.geoms ?? [])) {
     const { rows, columns, index } = grid;

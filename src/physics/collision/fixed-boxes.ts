@@ -5,13 +5,12 @@ import { abs, add, mul, neg, type Bool, type Int, type Scalar } from "../../trac
 import { mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import type { Model } from "../../model/model.ts";
 import type { GeomPair } from "../../model/pairs.ts";
+import { FEWEST_FIXED } from "../fixed-ids.ts";
 import { boxOf, isBoxed, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedFrames, fixedGeoms, placesOf, type FixedFrame } from "../smooth/fixed-geoms.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
-/** Fewer than these are as all others. */
-const FEWEST = 32;
 /** Most geoms of a group. */
 const GROUP = 16;
 /** Side of the squares by which geoms are put together (m). */
@@ -58,7 +57,7 @@ export function fixedIn(m: ModelView, pairs: readonly GeomPair[]): readonly numb
   // two that an explicit pair names are compared as any others
   const both = new Set(each.filter((of) => of.length > 1).flat());
   const found = [...new Set(each.flat())].filter((g) => !both.has(g)).sort((a, b) => a - b);
-  return found.length < FEWEST ? [] : found;
+  return found.length < FEWEST_FIXED ? [] : found;
 }
 
 /** Geoms of one body that lie near one another, few enough for a group. */

@@ -22,17 +22,23 @@ const { PLANE, BOX } = mjtGeom;
 
 /**
  * Makes the boxes of all geoms of the pairs, planes aside. None where worlds have sizes of their own, or two boxes a
- * margin: MuJoCo's distance of these is that along an axis of theirs, which may be less than they are apart.
+ * margin: MuJoCo's distance of these is that along an axis of theirs, which may be less than they are apart. `fixed`: those
+ * that nothing moves.
  */
-export function worldBoxes(m: ModelView, frames: GeomFrames, all: readonly GeomPair[]): WorldBoxes | undefined {
+export function worldBoxes(
+  m: ModelView,
+  frames: GeomFrames,
+  all: readonly GeomPair[],
+  fixed = fixedIn(m, all),
+): WorldBoxes | undefined {
   const typeOf = (g: number): number => m.model.geom_type[g];
   const pairs = all.filter((p) => typeOf(p.geom1) !== PLANE);
   const isWide = (p: GeomPair) => typeOf(p.geom1) === BOX && typeOf(p.geom2) === BOX && p.margin + p.gap > 0;
   if (m.geom_size.isOwn || pairs.length === 0 || pairs.some(isWide)) return undefined;
   const reach = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const met = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].sort((a, b) => a - b);
-  const fixed = fixedIn(m, pairs);
-  const geoms = met.filter((g) => !fixed.includes(g));
+  const isFixed = new Set(fixed);
+  const geoms = met.filter((g) => !isFixed.has(g));
   const place = new Map(geoms.map((g, i) => [g, i]));
   const placeOf = table(
     "box_place",

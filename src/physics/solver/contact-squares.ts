@@ -21,10 +21,8 @@ import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
 import type { ModelView } from "../view.ts";
 import { choleskyRows } from "./coupling.ts";
-import { bodyWords, TILE, WORD, type DofTiles } from "./dof-tiles.ts";
+import { PART, TILE, WORD, bodyWords, type DofTiles } from "./dof-tiles.ts";
 import { addProducts, transposed, type Columns } from "./tile-factor.ts";
-
-const PART = Array.from({ length: TILE }, (_, k) => k);
 
 /** Contacts by index: with W = L Lᵀ, Lᵀ J in the tiles that it touches. */
 export class ContactSquares {

@@ -30,7 +30,7 @@ import { copyField } from "../smooth/sparsity.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 import type { OnBoth } from "./body-terms.ts";
 import { ContactSquares } from "./contact-squares.ts";
-import { dofTiles, MOST_TILES, TILE, type DofTiles } from "./dof-tiles.ts";
+import { MOST_TILES, PART, TILE, dofTiles, type DofTiles } from "./dof-tiles.ts";
 import { loneBodies } from "./free-bodies.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import { addProducts, TileFactor, transposed } from "./tile-factor.ts";
@@ -44,7 +44,6 @@ const MOST_DOFS = TILE * MOST_TILES;
  */
 const MOST_DOFS_AWAY = 48;
 const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
-const PART = Array.from({ length: TILE }, (_, k) => k);
 
 /** What `solveAll` solves. */
 interface CoupledSolve {

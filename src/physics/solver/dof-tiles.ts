@@ -7,6 +7,8 @@ import { loneBodies } from "./free-bodies.ts";
 
 /** Dofs of a tile: registers hold nine sums and what they are multiplied with. */
 export const TILE = 3;
+/** Their places in it. */
+export const PART = Array.from({ length: TILE }, (_, k) => k);
 /** Tiles whose dofs are the bits of a word. */
 export const WORD = 10;
 /** Tiles, and trees, whose bits are one word. */

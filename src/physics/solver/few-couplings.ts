@@ -33,10 +33,8 @@ import { eachDofUp, movingSpatial } from "../smooth/each-body.ts";
 import { Field, type ModelView } from "../view.ts";
 import type { BodyContact, BodyContacts } from "./body-contacts.ts";
 import { choleskyRows } from "./coupling.ts";
-import { MOST_TILES, TILE, tileList, type TileList } from "./dof-tiles.ts";
+import { MOST_TILES, PART, TILE, tileList, type TileList } from "./dof-tiles.ts";
 import { TileFactor } from "./tile-factor.ts";
-
-const PART = Array.from({ length: TILE }, (_, k) => k);
 
 /** Up to TILE rows whose columns make a tile, and the bodies that they push or that carry those, leaves first. */
 interface RowGroup {

@@ -19,7 +19,7 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { TILE, type TileList } from "./dof-tiles.ts";
+import { PART, TILE, type TileList } from "./dof-tiles.ts";
 
 /** The part of a diagonal entry that its sums leave uncertain: float32 rounds a sum of 64 terms by 5e-7 of it, and pivots before it add theirs. */
 const ROUNDING = { exact: 1e-15, float32: 3e-6 };
@@ -27,7 +27,6 @@ const ROUNDING = { exact: 1e-15, float32: 3e-6 };
 const UNCERTAIN = 1e-4;
 const TINY = 1e-30;
 const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
-const PART = Array.from({ length: TILE }, (_, k) => k);
 
 /** What a tile's sums are made of: TILE rows, each with a number for each term. */
 export type Columns = readonly (readonly Scalar[])[];
