@@ -4,7 +4,7 @@ import { timed } from "../core/spans.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
 import type { Plan } from "../memory/plan.ts";
 import { oracleBytes } from "../model/oracle.ts";
-import { DriftMonitor } from "../monitor/drift.ts";
+import type { DriftMonitor } from "../monitor/drift.ts";
 import { writeWatched } from "../monitor/kernels.ts";
 import { monitorSettings } from "../monitor/options.ts";
 import { planOf, type Batch, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
@@ -120,7 +120,9 @@ async function monitorOf(spec: EnvSpec, batch: Batch, vec: Settings<object>["vec
   // a batch that was shrunk has fewer worlds than were asked for
   const watched = monitorSettings(monitor, batch.planned.plan.numEnvs)!;
   await writeWatched(batch, watched);
-  return DriftMonitor.create(of, watched);
+  // with the interpreter, which a page that monitors nothing does not load
+  const drift = await import("../monitor/drift.ts");
+  return drift.DriftMonitor.create(of, watched);
 }
 
 /**

@@ -31,11 +31,15 @@ type Twins = [
   Wrong<typeof import("../../src/record/sealed.browser.ts"), typeof import("../../src/record/sealed.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
+    typeof import("../../src/rl/networks/linear-text.browser.ts"),
+    typeof import("../../src/rl/networks/linear-text.ts")
+  >,
+  Wrong<
     typeof import("../../src/rl/replay/file-rows.browser.ts").FileRows,
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
   >,
 ];
-const TWINS = 18;
+const TWINS = 19;
 
 /** Of our own code before MuJoCo's. */
 const MOST_BYTES = 1e6;

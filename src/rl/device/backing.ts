@@ -9,7 +9,7 @@ import { UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
 import { bindKernel, GpuPass, sharingOf, type Job, type JobPass } from "./kernels.ts";
 import type { KernelName } from "./kernel-table.ts";
-import type { Sharing } from "../networks/linear-wgsl.ts";
+import type { Sharing } from "../networks/linear-groups.ts";
 import type { Uniforms, UniformValues } from "./uniforms.ts";
 
 export type Words = Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;

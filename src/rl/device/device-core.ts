@@ -10,7 +10,8 @@ import { JOB_BYTES } from "../tables/job-tables.ts";
 import { dispatch, type Job, type JobPass } from "./kernels.ts";
 import { jobWords, type JobOf, type KernelName } from "./kernel-table.ts";
 import { normSums, normsOf } from "./layer-norms.ts";
-import { rowGroups, weightGroups, type Weights } from "../networks/linear-wgsl.ts";
+import { loadLinear } from "../networks/linear-text.ts";
+import { rowGroups, weightGroups, type Weights } from "../networks/linear-groups.ts";
 import { Uniforms, type UniformValues } from "./uniforms.ts";
 import { WasmBacking } from "./wasm-backing.ts";
 import { learnerInWasm, type LearnerPlan } from "./wasm-plan.ts";
@@ -33,7 +34,7 @@ export async function hold<T>(
   plan: LearnerPlan,
   make: (backing: Backing) => Promise<T>,
 ): Promise<T> {
-  await loadShaders();
+  await Promise.all([loadShaders(), loadLinear()]);
   const backing = isGpu(device)
     ? await GpuBacking.create(device, plan)
     : await WasmBacking.create(plan, device.threads);

@@ -1,15 +1,8 @@
 // the learner's kernels: which source, which entry point, which buffers
 import { ACTIVATED_WGSL, SLOPE_WGSL } from "../networks/activations.ts";
-import {
-  backwardKernel,
-  forwardKernel,
-  gradientKernel,
-  headBackwardKernel,
-  lanesBackwardKernel,
-  lanesForwardKernel,
-  wholeGradientKernel,
-  type Sharing,
-} from "../networks/linear-wgsl.ts";
+import type { Sharing } from "../networks/linear-groups.ts";
+import { linearText } from "../networks/linear-text.ts";
+import type { LinearKernel } from "../networks/linear-wgsl.ts";
 import type { DeviceStruct, ValuesOf } from "../tables/device-struct.ts";
 import { JOBS, type JobTable } from "../tables/job-tables.ts";
 
@@ -25,6 +18,10 @@ export interface KernelSource {
 
 const MATH = "lib/math.wgsl";
 const RANDOM = ["lib/philox.wgsl", MATH, "rl/random.wgsl"];
+const linear =
+  (name: LinearKernel) =>
+  (sharing: Sharing): string =>
+    linearText(name, sharing);
 const only = (holds: boolean, buffers: Record<number, string>): Record<number, string> => (holds ? buffers : {});
 const act = <J extends JobTable>(head: "gaussian" | "categorical", job: J) => ({
   files: [...RANDOM, `rl/act_${head}.wgsl`],
@@ -118,10 +115,10 @@ export const KERNELS = {
     buffers: { 2: "env.obs", 3: "norm", 4: "rollout_obs", 5: "work" },
   },
   observation_groups: { files: ["rl/observation_groups.wgsl"], job: JOBS.groups, buffers: { 3: "work" } },
-  forward: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
-  backward: { files: [MATH], code: backwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
-  gradient: { files: [], code: gradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "partials" } },
-  gradient_whole: { files: [], code: wholeGradientKernel, job: JOBS.linear, buffers: { 3: "work", 4: "grads" } },
+  forward: { files: [MATH], code: linear("forward"), job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  backward: { files: [MATH], code: linear("backward"), job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  gradient: { files: [], code: linear("gradient"), job: JOBS.linear, buffers: { 3: "work", 4: "partials" } },
+  gradient_whole: { files: [], code: linear("wholeGradient"), job: JOBS.linear, buffers: { 3: "work", 4: "grads" } },
   layer_norm: layerNorm("normalise"),
   layer_norm_back: layerNorm("back"),
   act_gaussian: act("gaussian", JOBS.actGaussian),
@@ -136,20 +133,25 @@ export const KERNELS = {
     job: JOBS.actStreamed,
     buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions", 8: "samples" },
   },
-  forward_embedded: { files: [MATH], code: forwardKernel, job: JOBS.linear, buffers: { 2: "embedding", 3: "work" } },
+  forward_embedded: {
+    files: [MATH],
+    code: linear("forward"),
+    job: JOBS.linear,
+    buffers: { 2: "embedding", 3: "work" },
+  },
   head_act: head("act", [...RANDOM, "rl/shuffle.wgsl"], { 5: "worlds" }),
   head_loss: head("loss", [...RANDOM, "rl/shuffle.wgsl"], { 4: "rollout_actions" }),
   head_slope: head("slope", [...RANDOM, "rl/shuffle.wgsl"], {}),
   gradient_embedded: {
     files: [],
-    code: wholeGradientKernel,
+    code: linear("wholeGradient"),
     job: JOBS.linear,
     buffers: { 3: "work", 4: "embedding_grads" },
   },
-  head_backward: { files: [MATH], code: headBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  head_backward: { files: [MATH], code: linear("headBackward"), job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
   head_backward_embedded: {
     files: [MATH],
-    code: headBackwardKernel,
+    code: linear("headBackward"),
     job: JOBS.linear,
     buffers: { 2: "embedding", 3: "work" },
   },
@@ -158,8 +160,13 @@ export const KERNELS = {
     job: JOBS.lossStreamed,
     buffers: { 3: "work", 5: "samples", 6: "state" },
   },
-  forward_lanes: { files: [MATH], code: lanesForwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
-  backward_lanes: { files: [MATH], code: lanesBackwardKernel, job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  forward_lanes: { files: [MATH], code: linear("lanesForward"), job: JOBS.linear, buffers: { 2: "params", 3: "work" } },
+  backward_lanes: {
+    files: [MATH],
+    code: linear("lanesBackward"),
+    job: JOBS.linear,
+    buffers: { 2: "params", 3: "work" },
+  },
   cell_enter: cell("enter", { 3: "work", 5: "rollout_hidden" }),
   cell_enter_act: cell("enter_acting", { 3: "work", 4: "hidden", 5: "rollout_hidden" }),
   cell_forget: cell("forget", { 4: "hidden", 6: "samples" }),

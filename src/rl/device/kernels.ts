@@ -6,7 +6,7 @@ import { createBindGroup, pipelinesOf } from "../../gpu/shader.ts";
 import { WORKGROUP, workgroupOf } from "../../gpu/workgroup.ts";
 import { COMMON_WGSL, UNIFORMS_BYTES } from "../tables/device-tables.ts";
 import type { JobTable } from "../tables/job-tables.ts";
-import { LANES, type Sharing } from "../networks/linear-wgsl.ts";
+import { LANES, type Sharing } from "../networks/linear-groups.ts";
 import { KERNELS, type KernelName, type KernelSource } from "./kernel-table.ts";
 
 /** The struct of a job, and where it is bound. */

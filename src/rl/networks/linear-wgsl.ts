@@ -9,19 +9,8 @@
 //
 // A row's result does not depend on the rows beside it: one world alone gets the bits it gets among 65,536.
 import { ACTIVATED_WGSL, SLOPE_WGSL } from "./activations.ts";
+import { LANES, tileRows, type Sharing } from "./linear-groups.ts";
 import { TILE } from "./networks.ts";
-
-/** Lanes that hand loads to each other, if a device has such subgroups. */
-export const LANES = 8;
-
-/**
- * How the kernels of a device share loads: among the 8 lanes of a subgroup, or not; "vectors": not, and registers are few,
- * as those of WebAssembly.
- */
-export type Sharing = "lanes" | "none" | "vectors";
-
-/** Rows of a tile: fewer if loads are shared, so that 64 rows fill two workgroups, and if registers are few. */
-const tileRows = (sharing: Sharing): number => (sharing === "none" ? TILE : 4);
 
 const QUADS = TILE / 4;
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
@@ -67,10 +56,10 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(workgroup_id) gr
 }
 
 /** y = f(x W + b). */
-export const forwardKernel = (sharing: Sharing): string => forward(sharing, "U.rows");
+const forwardKernel = (sharing: Sharing): string => forward(sharing, "U.rows");
 
 /** The same for one step of sequences, whose rows are the lanes. */
-export const lanesForwardKernel = (sharing: Sharing): string => forward(sharing, "U.lanes");
+const lanesForwardKernel = (sharing: Sharing): string => forward(sharing, "U.lanes");
 
 function forward(sharing: Sharing, count: string): string {
   const rows = upTo(tileRows(sharing));
@@ -120,16 +109,16 @@ ${indent(
 }
 
 /** The derivative by x, of the activation that made x too, in the place of x. */
-export const backwardKernel = (sharing: Sharing): string => backward(sharing, false, "U.rows");
+const backwardKernel = (sharing: Sharing): string => backward(sharing, false, "U.rows");
 
 /**
  * The same for a block of many outputs: derivatives are added up at `b` of the layer, and go to the place of x with the last
  * block. `mode`: 1 for the first block, 2 for the last.
  */
-export const headBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "U.rows");
+const headBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "U.rows");
 
 /** The same for one step of sequences, whose rows are the lanes: added to what is there. */
-export const lanesBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "U.lanes");
+const lanesBackwardKernel = (sharing: Sharing): string => backward(sharing, true, "U.lanes");
 
 function backward(sharing: Sharing, inBlocks: boolean, count: string): string {
   const rows = upTo(tileRows(sharing));
@@ -217,10 +206,10 @@ const dotsOfVectors = (rows: readonly number[]): string =>
   );
 
 /** Derivatives by W and b, summed over each chunk of rows in order. */
-export const gradientKernel = (sharing: Sharing): string => gradient(sharing, "U.chunks", "U.chunk_rows");
+const gradientKernel = (sharing: Sharing): string => gradient(sharing, "U.chunks", "U.chunk_rows");
 
 /** The same over all rows, into the gradient itself. */
-export const wholeGradientKernel = (sharing: Sharing): string => gradient(sharing, "1u", "U.rows");
+const wholeGradientKernel = (sharing: Sharing): string => gradient(sharing, "1u", "U.rows");
 
 const gradient = (
   sharing: Sharing,
@@ -356,26 +345,14 @@ ${indent(
 }
 `;
 
-/** Workgroups for so many rows by `width` outputs or inputs. */
-export function rowGroups(sharing: Sharing, rows: number, width: number): number | [number, number] {
-  const tiles = Math.ceil(rows / tileRows(sharing));
-  const columns = width / TILE;
-  return sharing === "lanes" ? [Math.ceil(tiles / LANES), columns] : tiles * columns;
-}
-
-/** Weights [k, n] of a layer, and where its norm lies, if it has one. */
-export interface Weights {
-  readonly k: number;
-  readonly n: number;
-  readonly norm?: number;
-}
-
-/** Workgroups for the weights of layers side by side. */
-export function weightGroups(sharing: Sharing, chunks: number, layers: readonly Weights[]): number | [number, number] {
-  if (sharing !== "lanes") return chunks * Math.max(...layers.map(({ k, n }) => (k / TILE) * (n / TILE)));
-  const groups = (width: number) => Math.ceil(width / 4 / LANES);
-  // as the kernel turns them
-  const sizes = layers.map(({ k, n }) => (groups(k) * n > groups(n) * k ? [n, k] : [k, n]));
-  const most = (of: (size: readonly number[]) => number) => Math.max(...sizes.map(of));
-  return [chunks * most(([own]) => groups(own)), most(([, other]) => other / TILE)];
-}
+/** The kernels by name. */
+export const LINEAR = {
+  forward: forwardKernel,
+  lanesForward: lanesForwardKernel,
+  backward: backwardKernel,
+  headBackward: headBackwardKernel,
+  lanesBackward: lanesBackwardKernel,
+  gradient: gradientKernel,
+  wholeGradient: wholeGradientKernel,
+};
+export type LinearKernel = keyof typeof LINEAR;
