@@ -143,14 +143,15 @@ function isAcross(model: Model, t: number): boolean {
 /**
  * Whether tendons, actuators or a fluid couple dofs beyond what bodies do: in M (armature of tendons), or in the velocity
  * derivatives of implicitfast, implicit and discrete. Known from the model and which of these parameters worlds draw. `apart`: tendons
- * across branches are not counted.
+ * across branches, and what bias forces couple under implicit, are not counted.
  */
 export function couplesDofs(model: Model, own: OwnParameters, apart: "couples" | "apart" = "couples"): boolean {
   const all = Array.from({ length: model.ntendon }, (_, t) => t);
   if (all.some((t) => tendonArmature(model, t) !== 0)) return true;
-  if (model.opt.integrator === mjtIntegrator.IMPLICIT) return true;
+  const isImplicit = model.opt.integrator === mjtIntegrator.IMPLICIT;
+  if (isImplicit && apart === "couples") return true;
   const discrete = isDiscrete(model);
-  if (!discrete && model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
+  if (!discrete && !isImplicit && model.opt.integrator !== mjtIntegrator.IMPLICITFAST) return false;
   const isOut = (t: number) => apart === "apart" && !discrete && isAcross(model, t);
   const tendons = all.filter((t) => !isOut(t));
   const isDamped = (t: number) => tendonDamped(model, t, own.tendon_damping);

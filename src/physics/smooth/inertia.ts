@@ -1,11 +1,12 @@
 // how a model's inertia is held: as a mass matrix and its factors, or as articulated bodies
 import { each } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
 import { addInertia, dot6, mulInertVec } from "../../trace/spatial.ts";
 import { mjtIntegrator, mjtSolver } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { geomPairs } from "../../model/pairs.ts";
-import { dofArmature } from "./coefficients.ts";
+import { dofArmature, dofArmatures } from "./coefficients.ts";
 import { BodySpace } from "../solver/body-space.ts";
 import type { ImplicitDofs } from "../solver/body-terms.ts";
 import { pairDofs } from "../constraint/body-dofs.ts";
@@ -15,6 +16,7 @@ import { isDiscrete } from "../constraint/metric-weights.ts";
 import { crb } from "./crb.ts";
 import { factorM } from "./factor_m.ts";
 import { couplesDofs, derivativeEntries, type OwnParameters } from "../integrator/derivative.ts";
+import { implicitByBodies } from "../integrator/implicit-bodies.ts";
 import { implicitAccelerations } from "../integrator/implicit.ts";
 import {
   makeDiagonalMetric,
@@ -25,6 +27,7 @@ import {
 } from "../integrator/metric.ts";
 import { bodiesOf } from "../integrator/standalone.ts";
 import { JointSpace } from "../solver/joint-space.ts";
+import { hasLightDofs } from "./own-centres.ts";
 import { hasLightChain, isWrittenOut } from "./light-chains.ts";
 import { copyField, coupledSparsity, SymMatrix, treeSparsity, type Sparsity } from "./sparsity.ts";
 import { FEW_ITERATIONS } from "../solver/precision.ts";
@@ -171,7 +174,9 @@ class BodyInertia implements Inertia {
   space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
     const metric = this.#metric;
     const isExplicit = metric !== undefined || this.#m.opt.integrator === mjtIntegrator.RK4;
-    this.#implicitly = isExplicit ? undefined : this.#implicitDofs();
+    // what the bias forces add is solved for by itself
+    const isWhole = this.#m.opt.integrator === mjtIntegrator.IMPLICIT;
+    this.#implicitly = isExplicit || isWhole ? undefined : this.#implicitDofs();
     const own = { implicit: this.#implicitly, metric };
     // those in loops have a dof each
     const list = rows.flatMap((r) => ("count" in r ? [] : [r]));
@@ -201,7 +206,11 @@ class BodyInertia implements Inertia {
   }
 
   implicit(): ReturnType<Inertia["implicit"]> {
-    const solved = this.#implicitly;
+    const [m, d, solved] = [this.#m, this.#d, this.#implicitly];
+    if (m.opt.integrator === mjtIntegrator.IMPLICIT) {
+      const dofs = this.#implicitDofs();
+      return dofs && { accelerations: (force) => implicitByBodies(m, d, dofArmatures(m), dofs.diagonal, force) };
+    }
     return solved && { accelerations: () => solved.qacc };
   }
 }
@@ -220,7 +229,12 @@ const diagonalSparsity = (n: number): Sparsity => ({
 export function inertiaOf(m: ModelView, d: WorldData, stage: MatrixStage): Inertia {
   const { model, form } = m;
   const byBodies = form.loops || (isWrittenOut(model) && hasLightChain(model));
-  return byBodies && solvesByBodies(model, m, form.hasRoom) ? new BodyInertia(m, d) : jointInertia(m, d, stage);
+  // about the trees' points float32 loses what light dofs resist, and implicit has no other
+  const isImplicit = model.opt.integrator === mjtIntegrator.IMPLICIT;
+  const loses = isImplicit && !current().exact && hasLightDofs(model);
+  return byBodies && !loses && solvesByBodies(model, m, form.hasRoom)
+    ? new BodyInertia(m, d)
+    : jointInertia(m, d, stage);
 }
 
 type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
