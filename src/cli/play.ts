@@ -22,7 +22,7 @@ Where a task has no limit of control steps, episodes are cut after 1,000.
   --seed S          of the start states (0)
   --sample          draw actions as in training; by default the most likely ones are taken
   --record FILE     write the episodes. FILE.npz is a recording of states, actions and rewards with the
-                    model, for corral render and NumPy; any other name gets a line of JSON each, with
+                    model, for corral render and NumPy; FILE.jsonl gets a line of JSON each, with
                     observations [length + 1], actions, rewards, terminated, truncated
   --at-least R      fail where the mean return is less
 ${DEVICE_HELP}

@@ -63,7 +63,8 @@ export async function diagnose(option?: string): Promise<Diagnosis> {
 
   let gpu: GpuDevice;
   try {
-    gpu = await openDevice({ adapter: choice });
+    // CORRAL_ADAPTER is named by the error where it chose
+    gpu = await openDevice(option === undefined ? {} : { adapter: choice });
   } catch (error) {
     if (!(error instanceof CorralError) || error.code === "adapter-unknown") throw error;
     return { ...common, features: [], error: error.message, advice: advice(ways, drivers, probe) };

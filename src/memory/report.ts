@@ -1,9 +1,19 @@
 // a budget's report as text: a table for people, and the text form of Prometheus for long runs
+import { badOption, optionsOf } from "../core/options.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
 import type { BudgetReport, HolderReport } from "./budget.ts";
 
-/** The report as a table: every holder, largest first, then the sums. */
+function assertReport(report: BudgetReport): void {
+  if (!Array.isArray((Object(report) as Partial<BudgetReport>).holders))
+    throw badOption("report", report, "pass what report() of a budget returns");
+}
+
+/**
+ * The report as a table: every holder, largest first, then the sums.
+ * @throws CorralError bad-option for what is no report
+ */
 export function reportText(report: BudgetReport): string {
+  assertReport(report);
   const { limit, source, live, highWater, free, refused, holders } = report;
   const rows = [...holders]
     .sort((a, b) => b.live - a.live || b.highWater - a.highWater)
@@ -30,8 +40,13 @@ interface Metric {
   readonly samples: readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
 }
 
-/** The report in the text form of Prometheus (version 0.0.4). `labels` are added to every sample. */
+/**
+ * The report in the text form of Prometheus (version 0.0.4). `labels` are added to every sample.
+ * @throws CorralError bad-option for what is no report, or no labels
+ */
 export function reportMetrics(report: BudgetReport, labels: Readonly<Record<string, string>> = {}): string {
+  assertReport(report);
+  optionsOf(labels, "labels");
   const { limit, source, live, highWater, refused, holders } = report;
   const ofHolders = (value: (row: HolderReport) => number): Metric["samples"] =>
     holders.map((row) => [{ holder: row.holder }, value(row)]);

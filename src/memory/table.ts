@@ -1,11 +1,17 @@
 // the plan as text, for people
 import { withPrint } from "../core/inspect.ts";
+import { badOption } from "../core/options.ts";
 import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
 import type { Bound } from "./cost.ts";
 import type { Plan } from "./plan-types.ts";
 
-/** The plan as a table: each field, the sums, the budget, and how far the batch could grow. */
+/**
+ * The plan as a table: each field, the sums, the budget, and how far the batch could grow.
+ * @throws CorralError bad-option for what is no plan
+ */
 export function planTable(plan: Plan): string {
+  if (!Array.isArray((Object(plan) as Partial<Plan>).fields))
+    throw badOption("plan", plan, "pass what plan, planVec or planSimulation returns, awaited");
   const rows = plan.fields.map((field) => [
     field.arena,
     field.name,

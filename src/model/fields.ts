@@ -1,5 +1,5 @@
 // the field table: one row for every field, from which types, offsets, plan and docs come
-import { inLine } from "../core/show.ts";
+import { inLine, show } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import { DERIVED_FIELDS } from "./fields/derived.ts";
@@ -39,6 +39,8 @@ const byName = new Map<string, FieldRow>(FIELDS.map((f) => [f.name, f]));
 export function field(name: FieldName): FieldRow {
   const found = byName.get(name);
   if (!found) {
+    if (typeof name !== "string")
+      throw new CorralError("unknown-field", `the name of a field is ${show(name)}; pass its text.`, { name });
     const near = nearest(name, [...byName.keys()]);
     throw new CorralError(
       "unknown-field",
@@ -56,9 +58,11 @@ export function fieldsOf<G extends FieldRow["group"]>(group: G): RowOf<G>[] {
 
 /**
  * The shape of a field in numbers.
- * @throws CorralError unknown-field; field-size if a capacity (nconmax, njmax, ...) is not given.
+ * @throws CorralError unknown-field; field-size if a capacity (nconmax, njmax, ...) is not given, or `sizes` has none
  */
 export function fieldShape(sizes: Sizes, name: FieldName, capacities: Capacities = {}): number[] {
+  if (typeof sizes !== "object" || (sizes as unknown) === null)
+    throw new CorralError("field-size", `sizes is ${show(sizes)}; pass a model, or an object of its sizes.`, { sizes });
   const dims: Partial<Record<Dim, number>> = { ...capacities };
   return field(name).shape.map((dim) => {
     if (typeof dim === "number") return dim;

@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { checked, kindOf, optionsOf, unknownOption, type Given, type OptionTable } from "../core/options.ts";
 import { real, text } from "../core/schema.ts";
-import { show as written } from "../core/show.ts";
+import { listed, show as written } from "../core/show.ts";
 import { assertNoMemory } from "../rl/device/shared-options.ts";
 import { PPO_OPTIONS, type PpoConfig } from "../rl/ppo/config.ts";
 import { DQN_OPTIONS, type DqnConfig } from "../rl/dqn/config.ts";
@@ -179,10 +179,19 @@ export function trainOptions(values: Readonly<Record<string, unknown>>): TrainOp
     else if (Object.hasOwn(table, name)) config[name] = value;
     else {
       assertNoMemory({ [name]: value }, algo);
+      assertOwn(name, algo);
       throw unknownOption(algo, name, names, "bad-config");
     }
   }
   return { ...run, ...fromOf(values), algo, config, env };
+}
+
+/** Throws `bad-config` for a hyperparameter that another algorithm has. */
+function assertOwn(name: string, algo: Algo): void {
+  const others = Object.keys(ALGORITHMS).filter((other) => Object.hasOwn(ALGORITHMS[other as Algo], name));
+  if (others.length === 0) return;
+  const text = `${algo} has no option "${name}", which is of ${listed(others)}. Pass --algo ${others[0]}, or leave it out.`;
+  throw new CorralError("bad-config", text, { name, algo, others });
 }
 
 function fromOf({ from }: Readonly<Record<string, unknown>>): { readonly from?: string } {

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { CorralError } from "../core/errors.ts";
-import { checked } from "../core/options.ts";
+import { badOption, checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { AppendFile } from "../io/append-file.ts";
@@ -20,7 +20,7 @@ export interface PlayOptions {
   readonly seed?: number;
   /** Draw actions as in training; by default the most likely ones are taken. */
   readonly sample?: boolean;
-  /** A file for the episodes, which must not be there: a recording if it ends in .npz, else a line of JSON each. */
+  /** A file for the episodes, which must not be there: a recording (.npz), or a line of JSON each (.jsonl, .ndjson). */
   readonly record?: string;
   /** Options of the environments beside those of the run, such as adapter and budget. */
   readonly env?: object;
@@ -36,6 +36,9 @@ export interface PlayResult extends PlayedPolicy {
   readonly lengths: readonly number[];
   readonly record: string | undefined;
 }
+
+/** Names of files that get a line of JSON for each episode. */
+const LINES = /\.(jsonl|ndjson)$/i;
 
 /** Worlds that play at the same time, at most. */
 const MOST_WORLDS = 64;
@@ -124,6 +127,8 @@ const recordError = (path: string, cause: unknown): CorralError =>
 export async function play(source: string, options: PlayOptions = {}): Promise<PlayResult> {
   const { episodes = 32, seed = 0, sample = false, record, env: given = {} } = options;
   checked("episodes", integer(1), episodes);
+  if (record !== undefined && !isRecordingPath(record) && !LINES.test(record))
+    throw badOption("record", record, "pass a name that ends in .npz (a recording) or .jsonl (a line of JSON each)");
   const worlds = Math.min(episodes, MOST_WORLDS);
   const made = { ...given, numEnvs: worlds, seed, autoreset: "next-step" };
   await using player = await (isPolicyFile(source) ? playerOfFile(source, made, sample) : playerOfRun(source, made));

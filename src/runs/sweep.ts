@@ -4,6 +4,7 @@ import { CorralError } from "../core/errors.ts";
 import { checked, optionsOf } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { taskOf } from "../env/registry.ts";
+import { sharedIds } from "../env/host/options.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Randomisation } from "../env/task/task.ts";
 import type { Policy } from "../rl/networks/policy.ts";
@@ -137,7 +138,7 @@ type PlayedPoint = SweepPoint & { readonly returns: readonly number[] };
 
 /**
  * Plays a policy on every point of a grid, in worlds side by side: what is swept is a number of each world. Values of
- * `delay` take a batch each, since they are part of the kernels.
+ * `delay` take a batch each, since they are part of the kernels. Episodes of all points have the same starts and draws.
  * @throws CorralError bad-sweep; unsupported-feature where the model's kernels are rolled; not-under-mujoco; no-onnxruntime;
  *   what `play` throws
  */
@@ -216,7 +217,7 @@ const batchUnder =
   async (made, adapt) => {
     const { policy, id, options } = await policyFrom(source, made);
     const { task, options: own } = await adapt(id, options);
-    const { numEnvs } = own as { readonly numEnvs: number };
+    const { numEnvs, worldIds: all } = own as { readonly numEnvs: number; readonly worldIds: readonly number[] };
     let params: Readonly<Record<string, readonly number[]>> = {};
     let device = "";
     return {
@@ -228,7 +229,7 @@ const batchUnder =
         const parts: PlayedUnder[] = [];
         for (let first = 0; first < numEnvs; first += most) {
           const count = Math.min(most, numEnvs - first);
-          const worldIds = Array.from({ length: count }, (_, i) => first + i);
+          const worldIds = sharedIds(all.slice(first, first + count));
           await using worlds = await openUnder(under, task, { ...own, numEnvs: count, worldIds }, { policy, encode });
           const ours = Object.entries(params).map(([name, values]) => [name, values.slice(first, first + count)]);
           await worlds.env.setParams(Object.fromEntries(ours) as Record<string, number[]>);
@@ -267,7 +268,10 @@ async function playGrid({
   for (const delay of delays) {
     const own = grid.flatMap((values, i) => (delay === undefined || values[at] === delay ? [i] : []));
     const perBatch = Math.max(1, Math.min(own.length, Math.floor(worlds / episodes)));
-    const made = { ...env, numEnvs: perBatch * episodes, seed, autoreset: "next-step" };
+    const numEnvs = perBatch * episodes;
+    // every point has the same starts and draws, so that points differ by what is swept alone
+    const worldIds = sharedIds(Array.from({ length: numEnvs }, (_, i) => i % episodes));
+    const made = { ...env, numEnvs, worldIds, seed, autoreset: "next-step" };
     let params: ReadonlyMap<string, string> | undefined;
     let reports = false;
     const adapt: Adapt = async (id, all) => {

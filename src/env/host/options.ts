@@ -264,6 +264,15 @@ function merged<T extends object>(name: string, given: T | undefined, own?: T): 
   return Object.keys(all).length > 0 ? { [name]: all } : {};
 }
 
+/** Lists of ids that may repeat themselves. */
+const shared = new WeakSet<object>();
+
+/** Ids of which several worlds may share one: of one seed these draw the same, so that only what differs tells. */
+export function sharedIds(ids: readonly number[]): readonly number[] {
+  shared.add(ids);
+  return ids;
+}
+
 /** Ids of worlds, one each. Throws `bad-world-ids`. */
 export function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number> {
   const ids = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : undefined;
@@ -275,7 +284,7 @@ export function checkWorldIds(value: unknown, numEnvs: number): ArrayLike<number
   for (const id of ids) {
     if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= 2 ** 32)
       throw refuse(`worldIds has ${show(id)}`);
-    if (seen.has(id)) throw refuse(`worldIds has ${show(id)} twice`);
+    if (seen.has(id) && !shared.has(value as object)) throw refuse(`worldIds has ${show(id)} twice`);
     seen.add(id);
   }
   return ids as number[];

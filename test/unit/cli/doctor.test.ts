@@ -62,6 +62,8 @@ describe("corral", () => {
       2,
       expect.stringMatching(/^\[adapter-unknown\] adapter is 'vulkan': no adapter has that name. Adapters: .*\n$/),
     ]);
+    const { stderr } = await corral(["doctor"], { CORRAL_ADAPTER: "vulkan" });
+    expect(stderr).toMatch(/^\[adapter-unknown\] CORRAL_ADAPTER is 'vulkan': no adapter has that name/);
     expect((await corral(["doctor", "--adapter", "vulkan"], { CORRAL_DEBUG: "1" })).stderr).toContain("    at ");
   });
 });

@@ -127,6 +127,7 @@ test("refuses in words", async () => {
     [[join(root, "none")], 2, "[no-run]"],
     [[run, "--episodes", "0"], 2, "at least 1"],
     [[run, "--record", join(root, "episodes.jsonl")], 2, "[record-exists]"],
+    [[run, "--record", join(root, "episodes.foo")], 2, "ends in .npz (a recording) or .jsonl"],
     [[run, "--record", join(root, "none/episodes.jsonl")], 1, "[record-not-written]"],
     [[run, "--at-least", "much"], 2, "pass a finite number"],
     [[run, "--budget", "1KiB"], 3, "budget"],

@@ -217,6 +217,11 @@ test.each<[string, object, string]>([
   ],
   [
     "command",
+    { observe: { c: command([[1, 0]]) } },
+    "[bad-term] task Rover, observe.c: a range of command is [1,0]; it is [low, high], low <= high.",
+  ],
+  [
+    "command",
     {
       observe: {
         a: command([[0, 1]], { key: "k" }),

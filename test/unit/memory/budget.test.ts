@@ -3,6 +3,7 @@ import { Budget, type PressureEvent } from "../../../src/memory/budget.ts";
 import { createBudget } from "../../../src/memory/device-budget.ts";
 import { BudgetExceededError } from "../../../src/memory/errors.ts";
 import { reportMetrics, reportText } from "../../../src/memory/report.ts";
+import { planTable } from "../../../src/memory/table.ts";
 import { planBatch } from "../../../src/memory/plan.ts";
 import { fakeGpu } from "../../support/fake-gpu.ts";
 
@@ -102,6 +103,17 @@ describe("a budget", () => {
     expect(() => new Budget({ limit: 1, warnAt })).toThrowError("[bad-watermark] warnAt is ");
   });
 });
+
+test.each([undefined, null, {}, "8GiB", Promise.resolve({})])(
+  "what is no report and no plan, %j, is refused",
+  (what) => {
+    for (const told of [reportText, reportMetrics, planTable])
+      expect(() => told(what as never)).toThrow(expect.objectContaining({ code: "bad-option" }));
+    const report = new Budget({ limit: "1KiB", source: "a test" }).report();
+    if (typeof what !== "object" || what === null) return;
+    expect(() => reportMetrics(report, [] as never)).toThrow(expect.objectContaining({ code: "bad-option" }));
+  },
+);
 
 test("a report is told to people and to Prometheus", async () => {
   const budget = new Budget({ limit: "64MiB", source: 'a "test"' });

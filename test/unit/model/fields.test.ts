@@ -26,6 +26,15 @@ describe("the field table", () => {
     for (const f of fieldsOf("state")) expect(fieldSize(model, f.name)).toBeGreaterThanOrEqual(0);
   });
 
+  test.each([undefined, null, 3, "ant.xml"])("sizes that are %j are refused", (sizes) => {
+    expect(() => fieldShape(sizes as never, "qpos")).toThrow(expect.objectContaining({ code: "field-size" }));
+  });
+
+  test("a name that is none is refused", () => {
+    for (const name of [undefined, 3, {}])
+      expect(() => fieldShape({} as never, name as never)).toThrow(expect.objectContaining({ code: "unknown-field" }));
+  });
+
   test("a missing capacity and an unknown field are named", async () => {
     const model = await loadTestModel("static");
     expect(() => fieldSize(model, "efc_J")).toThrowError(/field-size.*njmax/);

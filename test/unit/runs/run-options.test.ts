@@ -19,6 +19,15 @@ test("values of a config nested 100,000 deep are refused in a few words", () => 
   expect(differences({ algo: "ppo", gamma: 0.5 }, { algo: "ppo", gamma: 0.9 })).toEqual(["gamma was 0.5 and is 0.9"]);
 });
 
+test("a hyperparameter of another algorithm names the ones that have it", () => {
+  expect(() => trainOptions({ tau: 0.01 })).toThrow(
+    'ppo has no option "tau", which is of sac, sac-discrete, dqn. Pass --algo sac, or leave it out.',
+  );
+  expect(() => trainOptions({ algo: "dqn", epochs: 3 })).toThrow(
+    'dqn has no option "epochs", which is of ppo. Pass --algo ppo, or leave it out.',
+  );
+});
+
 test("a memory is refused by name where learners have none", () => {
   for (const algo of ["sac-discrete", "dqn"]) {
     const wanted = { code: "unsupported-recurrent", message: expect.stringContaining("recurrent is of PPO and SAC") };

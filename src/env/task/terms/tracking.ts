@@ -42,6 +42,8 @@ export const command =
     if (every !== undefined) needsSpan("every of command", every);
     const pairs = Array.isArray(ranges) && ranges.length > 0 && ranges.every((r) => Array.isArray(r) && r.length === 2);
     needs(pairs, "the ranges of command", ranges, "a list of [low, high], one for each number of the command");
+    const turned = ranges.find(([low, high]) => isNumber(low) && isNumber(high) && low > high);
+    needs(turned === undefined, "a range of command", turned, "[low, high], low <= high");
     const drawn = (t: Scene): Scalar[] => {
       const draws = t.random.uniforms(ranges.length);
       return ranges.map(([low, high], i) => {
