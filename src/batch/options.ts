@@ -65,7 +65,7 @@ export const BATCH_OPTIONS = {
     min: 1,
     max: 2 ** 20,
     integer: true,
-    doc: "contacts that a world may have at once; by default all that its candidate pairs can make, at most 256",
+    doc: "contacts that a world may have at once; by default all that its candidate pairs can make, at most 256, or what `<size nconmax>` says up to 512, or one and a half times those of its start",
   },
   limits: {
     kind: unchecked<JointLimits>("joints or patterns with their limits"),

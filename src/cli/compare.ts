@@ -19,7 +19,7 @@ median, 99th percentile and maximum over all steps.
   --seed N          seed of starts and controls (0)
   --rollout         also let the worlds run freely and report how they drift, beside MuJoCo from a state changed by 1e-7
   --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=RK4, gravity=0,0,-1.6; or
-                    arithmetic=float64 on wasm and cpu; may be repeated
+                    of the batch, arithmetic=float64 on wasm and cpu, and nconmax=512; may be repeated
 ${DEVICE_HELP}
   --rolled          kernels with runtime loops, where the model's own are straight-line code
   --json            one JSON document on stdout
@@ -35,7 +35,8 @@ iterations and with the error of the same step in corral's float64.
 Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
 `;
 
-const ARITHMETIC_SET = "arithmetic=";
+/** Settings of the batch, where others are the model's. */
+const OF_BATCH = /^(arithmetic|nconmax)=/;
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(
@@ -50,16 +51,15 @@ export async function run(args: string[]): Promise<number> {
     1,
   );
   const path = onlyArgument(positionals, "MODEL_OR_ENV");
-  // of the batch, where other settings are the model's
   const settings = values.set ?? [];
-  const ofBatch = overridesOf(settings.filter((s) => s.startsWith(ARITHMETIC_SET)));
+  const ofBatch = overridesOf(settings.filter((s) => OF_BATCH.test(s)));
   const options = {
     steps: integerOption("steps", values.steps, 200),
     envs: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),
     rollout: values.rollout ?? false,
     ...(values.rolled ? { unroll: false } : {}),
-    ...(ofBatch as Pick<CompareOptions, "arithmetic">),
+    ...(ofBatch as Pick<CompareOptions, "arithmetic" | "nconmax">),
     ...deviceOf(values),
     onProgress: progress,
   };
@@ -67,7 +67,7 @@ export async function run(args: string[]): Promise<number> {
     ...(await compareWithMuJoCo(
       await modelOf(
         path,
-        settings.filter((s) => !s.startsWith(ARITHMETIC_SET)),
+        settings.filter((s) => !OF_BATCH.test(s)),
       ),
       options,
     )),

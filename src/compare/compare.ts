@@ -29,6 +29,8 @@ export interface CompareOptions extends Pick<PlacementOptions, "device" | "adapt
   readonly unroll?: boolean;
   /** What kernels compute in, where the device has a choice. */
   readonly arithmetic?: Arithmetic;
+  /** Contacts that a world may have at once, as of a simulation. */
+  readonly nconmax?: number;
   readonly onProgress?: (text: string) => void;
 }
 
@@ -140,6 +142,7 @@ const simulationOf = (model: Model, numEnvs: number, options: CompareOptions): P
     ...(options.budget === undefined ? {} : { budget: options.budget }),
     ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
     ...(options.arithmetic === undefined ? {} : { arithmetic: options.arithmetic }),
+    ...(options.nconmax === undefined ? {} : { nconmax: options.nconmax }),
   });
 
 async function compareSteps(
@@ -229,6 +232,7 @@ async function secondLook(
   try {
     await using simulation = await simulationOf(model, worst.length, {
       device: "cpu-f64",
+      ...(options.nconmax === undefined ? {} : { nconmax: options.nconmax }),
       ...(options.unroll === undefined ? {} : { unroll: options.unroll }),
     });
     const ours = await oneStep(

@@ -70,6 +70,10 @@ export interface Model extends Sizes, ModelArrays {
   readonly source: ModelSource;
   /** What MuJoCo printed while it compiled. */
   readonly warnings: readonly string[];
+  /** Contacts that a world has by `<size nconmax>`, if the file says so. MuJoCo itself keeps what its arena holds. */
+  readonly nconmax?: number;
+  /** The most contacts at qpos0 and in keyframes; undefined where a world keeps all that there can be. */
+  readonly restContacts?: number;
   /** What can only be looked at, and was left out; undefined if the whole file was compiled. */
   readonly leftOut?: LeftOut;
   /** Speeds that dofs of slides and hinges are held below (m/s, rad/s); see `withLimits`. MuJoCo has no such limit. */

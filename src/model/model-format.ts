@@ -186,6 +186,8 @@ export const modelKind: Kind<CompiledModel> = {
       stat: statKind,
       names: object<Model["names"]>(Object.fromEntries(kinds) as { [K in ObjectKind]: Kind<readonly string[]> }),
       warnings: list(text(65_536)),
+      nconmax: optional(integer(1, MOST)),
+      restContacts: optional(integer(0, MOST)),
       leftOut: optional(object<LeftOut>({ geom: list(name), mesh: list(name) })),
       speedLimits: optional(list(object<SpeedLimit>({ dof: integer(0, Math.max(0, sizes.nv - 1)), limit: anyNumber }))),
       hulls: optional(hullKind),

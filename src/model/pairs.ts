@@ -2,7 +2,7 @@
 import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj } from "./enums.ts";
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
-import type { Model } from "./model.ts";
+import type { Model } from "./model-data.ts";
 
 /** A pair of geoms that can touch, with the combined parameters of its contacts. */
 export interface GeomPair {

@@ -5,6 +5,7 @@ import { readHulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
 import { copyArray, getMuJoCo, readBools, type MainModule, type MjModel } from "./mujoco.ts";
 import { readOption } from "./options.ts";
+import { restContacts } from "./rest-contacts.ts";
 import { compileSource, type Compiled, type ModelSource } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
 import { readTaxels } from "./taxels.ts";
@@ -68,6 +69,7 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
     names: readNames(model),
     source,
     warnings,
+    ...(model.nconmax > 0 ? { nconmax: model.nconmax } : {}),
     ...(hulls ? { hulls } : {}),
     ...(surfaces ? { surfaces } : {}),
     ...(taxels ? { taxels } : {}),
@@ -89,7 +91,9 @@ export async function compileHere(
     try {
       const compiled = compile(mujoco);
       try {
-        return readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
+        const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
+        const atRest = restContacts(mujoco, compiled.model, model);
+        return atRest === undefined ? model : { ...model, restContacts: atRest };
       } finally {
         compiled.model.delete();
       }

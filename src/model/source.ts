@@ -127,8 +127,11 @@ function compileSpec(mujoco: MainModule, spec: MjSpec, vfs: Parameters<MainModul
   } catch (error) {
     const asked = spec.memory < 0 && (spec.njmax > 0 || spec.nconmax > 0);
     if (!asked || !mujocoMessage(error).includes("Could not allocate memory")) throw error;
+    const { nconmax } = spec;
     spec.njmax = spec.nconmax = -1;
-    return compile();
+    const model = compile();
+    model.nconmax = nconmax;
+    return model;
   }
 }
 

@@ -2,9 +2,9 @@
 import type { ArenaRequest } from "../../memory/request.ts";
 import { fieldSize, type StateFieldName } from "../../model/fields.ts";
 import { constraintBound, geomPairs } from "../../model/pairs.ts";
+import { MOST_CONTACTS } from "../../model/rest-contacts.ts";
 import { unsupportedFeatures } from "../../model/supported.ts";
 import type { Model } from "../../model/model.ts";
-import { MAX_POOL } from "../../physics/collision/collision.ts";
 import { pairDofs } from "../../physics/constraint/body-dofs.ts";
 import { rowDofs } from "../../physics/constraint/make_constraint.ts";
 import { solvesByBodies } from "../../physics/smooth/inertia.ts";
@@ -81,7 +81,19 @@ export function simulationCost(model: Model, unroll: boolean): Cost {
   return costOf(traceSimulation(spec, { control, derived }, { unroll }));
 }
 
-/** Room for contacts if none is asked for: all that the candidate pairs can make, or the most that a pool keeps. */
+/** Times the contacts of its start that a world has room for. */
+const REST_MARGIN = 1.5;
+/** A file's own count is heard up to here: many say thousands, and lanes of GPUs keep the room of each contact. */
+const MOST_ASKED = 2 * MOST_CONTACTS;
+
+/**
+ * Room for contacts if none is asked for: all that the candidate pairs can make, or, where that is more than most worlds
+ * keep, what the file says and half as many again as there are where it starts.
+ */
 export function defaultContacts(model: Model): number {
-  return Math.min(constraintBound(model).nconmax, MAX_POOL);
+  const atRest = Math.ceil(REST_MARGIN * (model.restContacts ?? 0));
+  return Math.min(
+    constraintBound(model).nconmax,
+    Math.max(MOST_CONTACTS, Math.min(model.nconmax ?? 0, MOST_ASKED), atRest),
+  );
 }

@@ -2,6 +2,7 @@
 import { array, breakIf, loop, table, variable, when } from "../../trace/control.ts";
 import { add, and, bor, eq, ge, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
 import type { GeomPair } from "../../model/pairs.ts";
+import { MOST_CONTACTS } from "../../model/rest-contacts.ts";
 import { near } from "./colliders/index.ts";
 import { boxTest } from "./bounding-boxes.ts";
 import { clear, eachNearPair, eachOf, halves, nearPairs } from "./broad-phase.ts";
@@ -16,12 +17,6 @@ import type { WorldData, ModelView } from "../view.ts";
 const MAX_INLINE_PAIRS = 6;
 /** More than there are types of geoms. */
 const TYPES = 8;
-
-/**
- * Contacts that a world keeps at once unless told otherwise, and candidates beyond which they are a pool rather than slots
- * of their own: drivers compile an array in time that grows with the square of its length.
- */
-export const MAX_POOL = 256;
 
 /** What the search for near pairs needs, and what it hands them to. */
 interface Search {
@@ -43,7 +38,7 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   // frames are built where they are read
   const frames = framesOf(m, d);
   const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
-  const isPool = pairs.length > 0 && (d.geom_xpos.isIndexed || candidates > MAX_POOL);
+  const isPool = pairs.length > 0 && (d.geom_xpos.isIndexed || candidates > MOST_CONTACTS);
   const colliders = pairColliders(m, pairs, frames, isPool);
   const kinds = pairs.map((p) => pairKind(m.model, p));
   const leans = kinds.some((kind) => colliders.of(kind).leans);
