@@ -149,7 +149,7 @@ async function staged(
         if (!isTaken(options, step++, steps)) continue;
         const poses = stage.poses(each);
         const view = of < 0 ? stage.freeView(poses, aspect) : stage.cameraView(of, poses);
-        yield { poses, view, reach: stage.reach(poses), marks: {} };
+        yield { poses, view, reach: stage.reach(poses), marks: stage.places(worlds) };
       }
     };
     const own = { scene, radius, capacity: stage.capacity(worlds), worlds, steps, dt, shots: shots() };

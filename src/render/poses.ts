@@ -6,6 +6,7 @@ import { createOracle, type Oracle } from "../model/oracle.ts";
 import { freeView, type FreeCamera, type Point, type View } from "./camera.ts";
 import { cameraView } from "./camera-view.ts";
 import { LIGHT_FLOATS, type Part, type Scene } from "./scene.ts";
+import { Ground, type Place } from "./ground.ts";
 import { sceneOf } from "./read-scene.ts";
 import { rotation, turned } from "./rotation.ts";
 import { BODY_FLOATS, CAMERA_FLOATS, isShown, offsetOf, SHOWN, type Poses, type Shown } from "./show.ts";
@@ -15,6 +16,8 @@ export interface WorldPose {
   readonly qpos: ArrayLike<number>;
   readonly mocap_pos?: ArrayLike<number>;
   readonly mocap_quat?: ArrayLike<number>;
+  /** Where the world's terrain lies: the position of its body of boxes, or of its height field's geom. */
+  readonly ground?: ArrayLike<number>;
 }
 
 /** How much larger than what it shows a picture is. */
@@ -39,6 +42,9 @@ export class Stage implements Disposable {
   readonly scene: Scene;
   readonly oracle: Oracle;
   readonly #shown: Shown;
+  readonly #ground: Ground | undefined;
+  /** Worlds stand where they are on one terrain, and not in a grid. */
+  #isShared = false;
   #framed: Framed | undefined;
   #radius = 1;
 
@@ -46,6 +52,7 @@ export class Stage implements Disposable {
     this.oracle = oracle;
     this.#shown = shown;
     this.scene = sceneOf(oracle.model);
+    this.#ground = Ground.of(oracle.model);
   }
 
   /** Throws `mujoco-memory`. */
@@ -73,47 +80,58 @@ export class Stage implements Disposable {
     const cameras = new Float32Array(scene.cameras.length * CAMERA_FLOATS);
     const lights = new Float32Array(this.oracle.model.nlight * LIGHT_FLOATS);
     const tendons: number[] = [];
+    this.#isShared = this.#ground !== undefined && worlds.every(({ ground }) => ground?.length === 3);
     worlds.forEach((pose, world) => {
-      this.put(pose);
+      const shift = this.put(pose);
       const { data } = this.oracle;
       const [xpos, xquat] = [data.xpos as Float64Array, data.xquat as Float64Array];
       for (let b = 0; b < nbody; b++) {
         const at = (world * nbody + b) * BODY_FLOATS;
-        for (let i = 0; i < 3; i++) bodies[at + i] = xpos[3 * b + i];
+        for (let i = 0; i < 3; i++) bodies[at + i] = xpos[3 * b + i] - (b > 0 ? shift[i] : 0);
         for (let i = 0; i < 4; i++) bodies[at + 3 + i] = xquat[4 * b + i];
       }
       if (world === of) {
         const [pos, mat] = [data.cam_xpos as Float64Array, data.cam_xmat as Float64Array];
         for (let c = 0; c < scene.cameras.length; c++) {
-          cameras.set(pos.subarray(3 * c, 3 * c + 3), c * CAMERA_FLOATS);
+          cameras.set(moved(pos, 3 * c, shift), c * CAMERA_FLOATS);
           cameras.set(mat.subarray(9 * c, 9 * c + 9), c * CAMERA_FLOATS + 3);
         }
         const [from, along] = [data.light_xpos as Float64Array, data.light_xdir as Float64Array];
         for (let l = 0; l < lights.length / LIGHT_FLOATS; l++) {
-          lights.set(from.subarray(3 * l, 3 * l + 3), l * LIGHT_FLOATS);
+          lights.set(moved(from, 3 * l, shift), l * LIGHT_FLOATS);
           lights.set(along.subarray(3 * l, 3 * l + 3), l * LIGHT_FLOATS + 3);
         }
       }
-      if (scene.tendons.length > 0) tendons.push(...this.#segments(world));
+      if (scene.tendons.length > 0) tendons.push(...this.#segments(world, shift));
     });
     const segments = Float32Array.from(tendons);
     return { worlds: worlds.length, bodies, cameras, lights, tendons: segments, contacts: NOTHING };
   }
 
-  /** Puts a world into MuJoCo's data, and computes where everything is. */
-  put({ qpos, mocap_pos, mocap_quat }: WorldPose): void {
+  /** Places in the grid of worlds whose poses were asked for last: one for all where they stand on one terrain. */
+  places(worlds: number): { readonly places?: readonly number[] } {
+    return this.#isShared && worlds > 1 ? { places: Array.from({ length: worlds }, () => 0) } : {};
+  }
+
+  /**
+   * Puts a world into MuJoCo's data, and computes where everything is. Returns how far that is from where it is drawn:
+   * a terrain is drawn once, and worlds where they stand on it.
+   */
+  put({ qpos, mocap_pos, mocap_quat, ground }: WorldPose): Place {
     const { mujoco, model, data, write } = this.oracle;
     if (qpos.length > 0) write("qpos", qpos);
     if (mocap_pos?.length) write("mocap_pos", mocap_pos);
     if (mocap_quat?.length) write("mocap_quat", mocap_quat);
+    const shift = this.#ground?.put(ground) ?? AS_IT_IS;
     mujoco.mj_kinematics(model, data);
     mujoco.mj_comPos(model, data);
     mujoco.mj_camlight(model, data);
     if (model.ntendon > 0) mujoco.mj_tendon(model, data);
+    return shift;
   }
 
   /** The straight pieces of the tendons of the world that was put. */
-  #segments(world: number): number[] {
+  #segments(world: number, shift: Place): number[] {
     const { data, model } = this.oracle;
     const [from, count] = [data.ten_wrapadr as Int32Array, data.ten_wrapnum as Int32Array];
     const [objects, points] = [data.wrap_obj as Int32Array, data.wrap_xpos as Float64Array];
@@ -121,7 +139,7 @@ export class Stage implements Disposable {
     for (let t = 0; t < model.ntendon; t++) {
       for (let j = from[t]; j < from[t] + count[t] - 1; j++) {
         if (objects[j] === PULLEY || objects[j + 1] === PULLEY) continue;
-        out.push(world, t, ...points.subarray(3 * j, 3 * j + 6));
+        out.push(world, t, ...moved(points, 3 * j, shift), ...moved(points, 3 * j + 3, shift));
       }
     }
     return out;
@@ -188,7 +206,7 @@ export class Stage implements Disposable {
     const high = [-Infinity, -Infinity, -Infinity];
     const spheres: { at: number[]; r: number }[] = [];
     for (let world = 0; world < worlds; world++) {
-      const offset = offsetOf(world, worlds, this.radius);
+      const offset = this.#offset(world, worlds);
       for (const part of framed) {
         const from = (world * scene.bodies.length + part.body) * BODY_FLOATS;
         const pose = [...bodies.subarray(from, from + BODY_FLOATS)];
@@ -204,8 +222,18 @@ export class Stage implements Disposable {
     const center = low.map((x, i) => (x + high[i]) / 2) as unknown as Point;
     let far = 0;
     for (const { at, r } of spheres) far = Math.max(far, Math.hypot(...at.map((x, i) => x - center[i])) + r);
-    const around = Array.from({ length: worlds }, (_, world) => offsetOf(world, worlds, this.radius));
+    const first = BODY_FLOATS * framed[0].body;
+    const around = Array.from({ length: worlds }, (_, world) => {
+      const offset = this.#offset(world, worlds);
+      if (!this.#isShared) return offset;
+      const from = world * scene.bodies.length * BODY_FLOATS + first;
+      return [0, 1, 2].map((i) => bodies[from + i] - center[i]) as [number, number, number];
+    });
     return { center, radius: Math.max(far, 1e-3), base: this.#base({ bodies }), worlds: around };
+  }
+
+  #offset(world: number, worlds: number): [number, number, number] {
+    return this.#isShared ? [0, 0, 0] : offsetOf(world, worlds, this.radius);
   }
 
   /** Where the first floating base of the first world is, in the plane. */
@@ -238,6 +266,9 @@ export class Stage implements Disposable {
 }
 
 const NOTHING = new Float32Array(0);
+const AS_IT_IS: Place = [0, 0, 0];
+
+const moved = (points: Float64Array, at: number, shift: Place): number[] => shift.map((by, i) => points[at + i] - by);
 
 /** The centre of a part whose body has a pose. */
 function placeOf({ pos }: Part, [x, y, z, ...quat]: readonly number[]): number[] {

@@ -146,7 +146,7 @@ function boolsOf(model: MjModel) {
 const row = (values: ArrayLike<number>, id: number, width: number): number[] =>
   Array.from({ length: width }, (_, i) => values[id * width + i]);
 
-type NamedKind = "body" | "jnt" | "cam" | "tendon" | "actuator" | "key";
+type NamedKind = "body" | "jnt" | "cam" | "tendon" | "actuator" | "key" | "hfield";
 
 /** The name of an object, "" if it has none: MuJoCo's own call returns a null pointer then, which its bindings read. */
 export function nameIn(model: MjModel, of: NamedKind, id: number): string {

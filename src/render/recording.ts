@@ -151,5 +151,6 @@ export function recordedPoses(recording: EpisodeRecording, t: number, worlds: nu
     qpos: rowOf(recording, "qpos", t, e),
     mocap_pos: rowOf(recording, "mocap_pos", t, e),
     mocap_quat: rowOf(recording, "mocap_quat", t, e),
+    ground: rowOf(recording, "ground", t, e),
   }));
 }

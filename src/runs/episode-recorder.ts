@@ -5,6 +5,7 @@ import { isRegistered, taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Row } from "../render/recording-bytes.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
+import { groundNames, groundOf } from "./ground-at.ts";
 
 const STATE = ["time", "qpos", "qvel", "act", "mocap_pos", "mocap_quat"];
 
@@ -61,15 +62,16 @@ export class EpisodeRecorder {
 
   async #states(): Promise<Row[]> {
     const { numEnvs } = this.#env;
-    const values = await this.#env.getState(this.#names);
-    return Array.from({ length: numEnvs }, (_, world) =>
-      Object.fromEntries(
+    const values = await this.#env.getState([...this.#names, ...groundNames(this.#env)]);
+    return Array.from({ length: numEnvs }, (_, world) => ({
+      ...Object.fromEntries(
         this.#names.map((name) => {
           const width = values[name].length / numEnvs;
           return [name, values[name].slice(world * width, (world + 1) * width)];
         }),
       ),
-    );
+      ...groundOf(values, world),
+    }));
   }
 
   #row(

@@ -3,6 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import type { Policy } from "../rl/networks/policy.ts";
+import { groundNames, groundOf } from "./ground-at.ts";
 import type { WorldPose } from "../render/poses.ts";
 
 /** What acts: a policy, random actions, or none (zeros, or the nearest that the space has). */
@@ -13,13 +14,13 @@ const FIELDS = ["qpos", "mocap_pos", "mocap_quat"] as const;
 /** The poses of all worlds now. */
 export async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
   const names = FIELDS.filter((name) => env.stateNames.includes(name));
-  const values = await env.getState(names);
+  const values: Record<string, Float64Array> = await env.getState([...names, ...groundNames(env)]);
   return Array.from({ length: env.numEnvs }, (_, world) => {
     const entries = names.map((name) => {
       const width = values[name].length / env.numEnvs;
       return [name, values[name].slice(world * width, (world + 1) * width)];
     });
-    return Object.fromEntries(entries) as WorldPose;
+    return { ...Object.fromEntries(entries), ...groundOf(values, world) } as WorldPose;
   });
 }
 

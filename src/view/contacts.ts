@@ -5,11 +5,15 @@ import { CONTACT_FLOATS } from "../render/show.ts";
 /** Contacts of a world that are shown. */
 const MOST = 1000;
 
-/** Contacts of a world in the numbers of `Poses.contacts`. Positions are there already. */
+/**
+ * Contacts of a world in the numbers of `Poses.contacts`. Positions are there already; `shift`: how far the world is from
+ * where it is drawn.
+ */
 export function contactsOf(
   { mujoco, model, data, write, contacts }: Oracle,
   state: Readonly<Record<string, ArrayLike<number>>>,
   world: number,
+  shift: readonly number[] = [0, 0, 0],
 ): Float32Array {
   for (const name of ["qpos", "qvel", "act", "ctrl"]) {
     const values = state[name];
@@ -25,7 +29,10 @@ export function contactsOf(
       const local = force.GetView() as Float64Array;
       // rows of the frame are the contact's axes, the first its normal
       const turned = [0, 1, 2].map((i) => frame[i] * local[0] + frame[3 + i] * local[1] + frame[6 + i] * local[2]);
-      out.set([world, ...pos, ...frame.subarray(0, 3), ...turned, dist], k * CONTACT_FLOATS);
+      out.set(
+        [world, ...[0, 1, 2].map((i) => pos[i] - shift[i]), ...frame.subarray(0, 3), ...turned, dist],
+        k * CONTACT_FLOATS,
+      );
     });
   } finally {
     force.delete();

@@ -75,6 +75,7 @@ export class LiveSubject implements Subject {
       keyframes: Array.from({ length: model.nkey }, (_, k) => nameIn(model, "key", k) || `key ${k}`),
       steps: 0,
       scene: stage.scene,
+      ...stage.places(env.numEnvs),
       ...(note === undefined ? {} : { note }),
       ...(run === undefined ? {} : { run }),
     };
@@ -106,7 +107,8 @@ export class LiveSubject implements Subject {
 
   async poses(): Promise<Poses> {
     const env = this.#env;
-    const poses = this.#stage.poses(await posesOf(env), this.#world);
+    const worlds = await posesOf(env);
+    const poses = this.#stage.poses(worlds, this.#world);
     const names = ["time", "qvel", "act"].filter((name) => env.stateNames.includes(name));
     const state = await env.getState([...names, "qpos"], [this.#world]);
     this.#time = state.time?.[0] ?? 0;
@@ -116,7 +118,8 @@ export class LiveSubject implements Subject {
     const width = actions.length / env.numEnvs;
     // where the actions are the controls, MuJoCo gets them too
     const ctrl = width === env.model.nu ? [...actions.subarray(this.#world * width, (this.#world + 1) * width)] : [];
-    return { ...poses, contacts: contactsOf(this.#stage.oracle, { ...state, ctrl }, this.#world) };
+    const shift = this.#stage.put(worlds[this.#world]);
+    return { ...poses, contacts: contactsOf(this.#stage.oracle, { ...state, ctrl }, this.#world, shift) };
   }
 
   async forward(): Promise<boolean> {
@@ -181,9 +184,15 @@ export class LiveSubject implements Subject {
     const { world, body, point, target } = this.#drag;
     const [pose] = (await posesOf(this.#env)).slice(world, world + 1);
     const { qvel } = await this.#env.getState(["qvel"], [world]);
-    this.#stage.put(pose);
+    const shift = this.#stage.put(pose);
     this.#stage.oracle.write("qvel", qvel);
-    const change = springImpulse(this.#stage.oracle, body, point, target, this.facts.dt);
+    const change = springImpulse(
+      this.#stage.oracle,
+      body,
+      point,
+      target.map((x, i) => x + shift[i]),
+      this.facts.dt,
+    );
     await this.#env.setState({ qvel: qvel.map((v, i) => v + change[i]) }, [world]);
   }
 

@@ -33,7 +33,7 @@ export interface Facts {
   readonly camera?: number;
   /** Said above the picture. */
   readonly note?: string;
-  /** Worlds that are shown as ghosts, where each stands, and what went wrong. */
+  /** Worlds that are shown as ghosts, places of worlds that are no grid of their own, and what went wrong. */
   readonly ghosts?: readonly number[];
   readonly places?: readonly number[];
   readonly bad?: {

@@ -35,6 +35,7 @@ export class RecordedSubject implements Subject {
       keyframes: [],
       steps: this.#steps.last,
       scene: stage.scene,
+      ...stage.places(worlds),
     };
   }
 
@@ -69,12 +70,14 @@ export class RecordedSubject implements Subject {
   }
 
   async poses(): Promise<Poses> {
-    const poses = this.#stage.poses(recordedPoses(this.#recording, this.#steps.at, this.facts.worlds), this.#world);
+    const worlds = recordedPoses(this.#recording, this.#steps.at, this.facts.worlds);
+    const poses = this.#stage.poses(worlds, this.#world);
     if (!this.#contacts) return poses;
     const state = Object.fromEntries(
       ["qpos", "qvel", "act"].map((name) => [name, rowOf(this.#recording, name, this.#steps.at, this.#world)]),
     );
-    return { ...poses, contacts: contactsOf(this.#stage.oracle, state, this.#world) };
+    const shift = this.#stage.put(worlds[this.#world]);
+    return { ...poses, contacts: contactsOf(this.#stage.oracle, state, this.#world, shift) };
   }
 
   async forward(): Promise<boolean> {

@@ -353,6 +353,12 @@ export const pageGrowth: Tolerance = {
     "over ten minutes a heap of 3 MB breathes by 0.7 MB and comes back; what is kept of each picture, 5 kB or more, adds up",
 };
 
+/** Where a world on terrain is drawn (m). */
+export const drawnPlace: Tolerance = {
+  value: 1e-3,
+  reason: "float32 of places within 64 m is 4e-6; a contact lies in the middle of how deep a ball is in its ground",
+};
+
 export const gaitPlace: Tolerance = {
   value: 1e-3,
   reason: "lengths of legs are written to a micrometre (m), and the public G1's hips and feet differ by up to 0.2 mm",
