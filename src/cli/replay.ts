@@ -1,6 +1,7 @@
 // `corral replay`: the last steps of worlds that failed, executed again and explained
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
+import { countOf } from "../core/units.ts";
 import { explain, type BisectReport } from "../crash/bisect.ts";
 import { minimise, type Minimised } from "../crash/minimise.ts";
 import { writeReproduction } from "../crash/reproduction.ts";
@@ -129,8 +130,9 @@ function describeReplay(r: ReplayReport): string[] {
     ({ what, recorded, here }) => `  ${what}: recorded with ${recorded}, here ${here}`,
   );
   const about = differences.length > 0 ? ["what is not as it was recorded:", ...differences] : [];
-  if (r.identical) return [`identical: ${r.steps} control steps, hash ${r.hash}`, ...about];
-  const lines = [`NOT identical: ${r.steps} control steps on ${r.device}, hash ${r.hash}, recorded ${r.recordedHash}`];
+  const steps = countOf(r.steps, "control step");
+  if (r.identical) return [`identical: ${steps}, hash ${r.hash}`, ...about];
+  const lines = [`NOT identical: ${steps} on ${r.device}, hash ${r.hash}, recorded ${r.recordedHash}`];
   if (r.first) {
     const { step, world, field, element, recorded, here } = r.first;
     lines.push(

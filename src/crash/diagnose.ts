@@ -259,7 +259,7 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
       name: "unknown",
       certainty: "possible",
       text,
-      remedy: "Run --minimise, which tries smaller timesteps, more iterations and other solvers.",
+      remedy: "--minimise finds what helps: it tries smaller timesteps, more iterations and other solvers.",
     });
   }
   return out;

@@ -97,7 +97,9 @@ export function decodeSafetensors(bytes: Uint8Array, what: string): SafeTensors 
     if (name === METADATA) continue;
     const { dtype, shape, data_offsets: range } = entry ?? {};
     if (typeof dtype !== "string" || !Object.hasOwn(DTYPES, dtype))
-      throw refuse(`${inLine(name)} is of type ${show(dtype)}, which is none of ${Object.keys(DTYPES).join(", ")}`);
+      throw refuse(
+        `${inLine(name)} is of type ${show(dtype)}, which is none of ${Object.keys(DTYPES).join(", ")}; save it as one of these`,
+      );
     if (!isCounts(shape) || !isCounts(range) || range.length !== 2)
       throw refuse(`${inLine(name)} has no shape or no place`);
     const Kind = DTYPES[dtype as Dtype];

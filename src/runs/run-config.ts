@@ -1,5 +1,5 @@
 // the flat config of a run, as its folder has it
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { CHECKPOINTS } from "./checkpoints.ts";
@@ -9,6 +9,11 @@ export const CONFIG_FILE = "config.json";
 /** Throws `no-run` if a folder holds none. */
 export function assertRun(folder: string): void {
   if (existsSync(join(folder, CONFIG_FILE))) return;
+  const file = statSync(folder, { throwIfNoEntry: false })?.isFile();
+  if (file) {
+    const text = `${folder} is a file. Pass the folder of a run, or a policy as safetensors: corral export --format safetensors.`;
+    throw new CorralError("no-run", text, { folder });
+  }
   const what = existsSync(folder) ? `${folder} holds no run: no ${CONFIG_FILE} is in it` : `${folder} is not there`;
   throw new CorralError("no-run", `${what}. Pass the folder of a run, which corral train names as it begins.`, {
     folder,

@@ -55,7 +55,7 @@ export function readStart(from: string): Start {
   if (!isFile) assertRun(from);
   const file = isFile ? exportedPolicy(from) : undefined;
   if (file)
-    return { path: from, config: configOf(file), named: file.named, checkpoint: undefined, valueWarmup: WARMUP };
+    return { path: from, config: configOf(file), named: completed(file), checkpoint: undefined, valueWarmup: WARMUP };
   const checkpoint = isFile ? readCheckpoint(from) : lastCheckpoint(from).checkpoint;
   const { path, about, policy } = checkpoint;
   const named = Object.fromEntries(policy) as Start["named"];
@@ -64,22 +64,50 @@ export function readStart(from: string): Start {
   return { path, config, named, checkpoint };
 }
 
+/** Env steps that a normaliser counts for where its file does not say, and the bound of what it clips to where it does not. */
+const SEEN = 1e6;
+const UNCLIPPED = 1e6;
+
+/** Whether observations are divided by anything. */
+function isNormalised({ named }: PolicyFile): boolean {
+  const is = (name: string, usual: number) => named[name]?.data.every((x) => x === usual) ?? true;
+  return !is("normalizer.mean", 0) || !is("normalizer.inverse_std", 1);
+}
+
+/** Arrays with those that files of other learners have not: how far observations spread follows from what divides them. */
+function completed({ named }: PolicyFile): PolicyFile["named"] {
+  const inverse = named["normalizer.inverse_std"];
+  if (inverse === undefined || Object.hasOwn(named, "normalizer.variance")) return named;
+  const variance = { shape: inverse.shape, data: inverse.data.map((x) => 1 / (x * x)) };
+  return { ...named, "normalizer.variance": variance, "normalizer.count": { shape: [1], data: Float32Array.of(SEEN) } };
+}
+
 /** Settings that a policy's file tells of. */
-function configOf({ env, named, metadata }: PolicyFile): Record<string, unknown> {
-  const { algo, activation, squash = "false", layers = "", recurrent = "none", recurrent_size: size } = metadata;
+function configOf(file: PolicyFile): Record<string, unknown> {
+  const { env, named, metadata } = file;
+  const {
+    algo = "unknown",
+    activation,
+    squash = "false",
+    layers = "",
+    recurrent = "none",
+    recurrent_size: size,
+  } = metadata;
   const clip = Number(metadata.clip_observations ?? Infinity);
+  const normalises = clip < Infinity || isNormalised(file);
   const widths = layers.split(",").map(Number);
   return {
     env,
-    algo,
+    // of what other learners trained (sb3-ppo, rsl_rl-ppo) PPO takes the network
+    algo: Object.hasOwn(ALGORITHMS, algo) ? algo : "ppo",
     hidden: widths.slice(0, -1),
     ...(activation === "none" ? {} : { activation }),
     layerNorm: Object.hasOwn(named, "policy.0.norm.weight"),
     recurrent,
     ...(size === undefined ? {} : { recurrentSize: Number(size) }),
     squash: squash === "true",
-    normalizeObservations: clip < Infinity,
-    ...(clip < Infinity ? { clipObservations: clip } : {}),
+    normalizeObservations: normalises,
+    ...(normalises ? { clipObservations: Math.min(clip, UNCLIPPED) } : {}),
   };
 }
 
@@ -151,7 +179,10 @@ export async function columnsFrom(
   there: Shapes,
   { id, shapes: here, seen }: Learns,
 ): Promise<readonly number[] | undefined> {
-  const isNew = (name: string) => start.valueWarmup !== undefined && name.startsWith("value.");
+  // policies come without a value function, and some without a spread of their actions
+  const isNew = (name: string) =>
+    start.valueWarmup !== undefined &&
+    (name.startsWith("value.") || (name === "log_std" && !Object.hasOwn(there, name)));
   const own = (of: Shapes) => Object.fromEntries(Object.entries(of).filter(([name]) => !isNew(name)));
   const other = firstOther(there, own(here));
   if (!other) return undefined;

@@ -143,6 +143,13 @@ test("refuses in words", async () => {
 test("folders that hold no run, and runs whose settings or environment are others now", async () => {
   const none = await corral(["play", join(root, "none")]);
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("[no-run]")]);
+  const onnx = join(root, "policy.onnx");
+  writeFileSync(onnx, "");
+  const file = await corral(["play", onnx]);
+  expect([file.code, file.stderr]).toEqual([
+    2,
+    expect.stringContaining("is a file. Pass the folder of a run, or a policy"),
+  ]);
   const one = await corral(["play", run, "--episodes", "1"]);
   expect(one.stdout).toContain(": 1 episode\n");
 

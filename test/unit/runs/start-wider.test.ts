@@ -1,5 +1,5 @@
 // runs that start from a policy, or from a run, whose task shows fewer observations than theirs
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { defineTask, register } from "../../../src/env/index.ts";
 import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";
 import "../../../envs/index.ts";
 import { encodePolicySafetensors } from "../../../src/export/safetensors.ts";
+import { decodeSafetensors, encodeSafetensors } from "../../../src/io/safetensors.ts";
 import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import { STATE } from "../../../src/rl/tables/device-tables.ts";
 import { policyFile } from "../../../src/runs/policy-file.ts";
@@ -156,6 +157,29 @@ test("a policy whose task is not known is refused where columns are to be told",
   // one that sees as many is taken as it is
   await using training = await TrainingRun.create("Narrow", { ...SMALL, from: strange });
   expect((await training.algorithm.policy()).layers[0].weight).toEqual(policy.layers[0].weight);
+});
+
+test("a policy of another learner, without variances and without a spread of actions, goes on as it was", async () => {
+  const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
+  const kept = [...tensors].filter(([name]) => !/variance|count|log_std/.test(name));
+  const other = join(root, "other.safetensors");
+  const facts = { ...metadata, producer: "corral-sim 0.2.0", algo: "rsl_rl-ppo", clip_observations: "Infinity" };
+  writeFileSync(other, encodeSafetensors(Object.fromEntries(kept), facts));
+  const given = { ...SMALL, from: other, config: { initialLogStd: -0.25 } };
+  await using training = await TrainingRun.create("Narrow", given);
+  const { algorithm } = training;
+  const arrays = algorithm.named(await algorithm.snapshot());
+  expect([...arrays.log_std.data]).toEqual([-0.25]);
+  expect(algorithm.config).toMatchObject({ normalizeObservations: true, hidden: [8], initialLogStd: -0.25 });
+  const policy = await algorithm.policy();
+  const was = new AppliedPolicy(await policyOfRun(run), 10).act(seen);
+  new AppliedPolicy(policy, 10).act(seen).forEach((x, i) => expect(x).toBe(was[i]));
+  // what it divides by goes on from there, and does not jump
+  await algorithm.iterate();
+  const [before, after] = [arrays, algorithm.named(await algorithm.snapshot())].map(
+    (named) => named["normalizer.inverse_std"].data,
+  );
+  after.forEach((x, i) => expect(x / before[i]).toBeCloseTo(1, 2));
 });
 
 test("corral train --from POLICY, and stages whose second one sees more", async () => {
