@@ -1,6 +1,6 @@
 // accelerations under forces without the mass matrix: articulated bodies
 import { each, variable, type Variable } from "../../trace/control.ts";
-import { add, div, dotn, mul, neg, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, div, dotn, mul, neg, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, dot6, scale6, ZERO6, type SpatialInertia, type Spatial } from "../../trace/spatial.ts";
 import { cross, type Vec3 } from "../../trace/vector.ts";
 import { forceToParent, motionFromParent, type BodyFrames } from "./body-frames.ts";
@@ -38,6 +38,12 @@ export function addOuter(sum: Scalar[], a: Spatial, b: Spatial, scale: Scalar): 
     const value = a === b ? mul(a[i], scaled[j]) : add(mul(a[i], scaled[j]), mul(a[j], scaled[i]));
     sum[e] = add(sum[e], value);
   });
+}
+
+/** rowsᵀ W rows */
+export function weighedSquare(rows: readonly Spatial[], W: (i: number, j: number) => Scalar): Sym6 {
+  const weighed = rows.map((_, i) => [0, 1, 2, 3, 4, 5].map((c) => sum(rows.map((row, j) => mul(W(i, j), row[c])))));
+  return ENTRIES.map(([r, c]) => sum(rows.map((row, i) => mul(row[r], weighed[i][c]))));
 }
 
 /** The same inertia about the parent's point, `offset` from which is the body's. */

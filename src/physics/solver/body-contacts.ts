@@ -1,5 +1,6 @@
 // contacts as body space sees them: rows against the motions of two bodies
 import { when } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import {
   add,
   and,
@@ -18,7 +19,7 @@ import { add6, dot6, rotational, scale6, spatial, translational, ZERO6, type Spa
 import { cross, lengthSquared, row as matRow, sub3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import { addOuter, SYM6, type Articulated } from "../smooth/articulated.ts";
+import { addOuter, SYM6, weighedSquare, type Articulated } from "../smooth/articulated.ts";
 import { treeFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import { eachDofBetween } from "../smooth/each-body.ts";
 import type { Field, WorldData, ModelView } from "../view.ts";
@@ -192,7 +193,9 @@ export function push(wrench: Field, at: Sides, force: readonly Scalar[], sign: 1
 }
 
 /** Jᵀ W J of a contact against one body. */
-function stiffness(law: ContactLaw, rows: readonly Spatial[]): Scalar[] {
+function stiffness(law: ContactLaw, rows: readonly Spatial[]): readonly Scalar[] {
+  // a third of the products; float32 keeps its bits
+  if (current().exact) return weighedSquare(rows, law.hessian);
   const K: Scalar[] = Array(SYM6).fill(0);
   rows.forEach((a, i) => {
     addOuter(K, a, a, law.hessian(i, i));

@@ -24,21 +24,91 @@ import { choleskyRows } from "./coupling.ts";
 import { PART, TILE, WORD, bodyWords, type DofTiles } from "./dof-tiles.ts";
 import { addProducts, transposed, type Columns } from "./tile-factor.ts";
 
-/** Contacts by index: with W = L Lᵀ, Lᵀ J in the tiles that it touches. */
-export class ContactSquares {
+/** What the Hessian over dofs asks of contacts. */
+export interface Squares {
+  /** Begins an iteration. */
+  begin(): void;
+  /** Leaves a contact out. */
+  clear(index: Int): void;
+  /** Keeps a contact; `touch` is told the tiles that it touches, here or at the end. */
+  collect(index: Int, slot: Int, law: ContactLaw, touch: Touch): void;
+  end(touch: Touch): void;
+  /** Adds those of all contacts to the tile (I, J). */
+  add(I: Int, J: Int, sums: readonly (Variable | undefined)[]): void;
+}
+export type Touch = (tiles: Int) => void;
+
+/** How a dof moves the second of two bodies against the first at a point; 0 where it does not. */
+interface Relative {
+  readonly linear: Vec3;
+  readonly angular: () => Vec3;
+}
+
+/** The tiles of dofs that move one of two bodies against the other. */
+export class TouchedTiles {
   readonly #m: ModelView;
   readonly #frames: BodyFrames;
+  readonly #tiles: DofTiles;
+  readonly #words: readonly ((body: Int) => Scalar)[];
+
+  constructor(m: ModelView, frames: BodyFrames, tiles: DofTiles) {
+    this.#m = m;
+    this.#frames = frames;
+    this.#tiles = tiles;
+    this.#words = bodyWords(m.model, tiles);
+  }
+
+  /** Visits these, and then their dofs; returns what reads the tiles. */
+  each(
+    first: Int,
+    second: Int,
+    pos: Vec3,
+    visit: (tile: Int) => (part: number, relative: Relative) => void,
+  ): () => Int {
+    const [frames, m, tiles] = [this.#frames, this.#m, this.#tiles];
+    const touched = variable("touched", toU32(0), "u32");
+    this.#words.forEach((word, w) => {
+      const [a, b] = [toU32(word(first)), toU32(word(second))];
+      const moving = bxor(a, b);
+      loop(
+        Math.min(tiles.count, WORD * (w + 1)),
+        (I) => {
+          const mask = toU32(tiles.mask(I));
+          when(ne(band(moving, mask), toU32(0)), () => {
+            touched.set(bor(touched.get(), toU32(tiles.bit(I))));
+            const visitDof = visit(I);
+            for (const r of PART) {
+              const p = add(mul(TILE, I), r);
+              const dof = tiles.dofOf(p);
+              const bit = toU32(tiles.dofBit(p));
+              const has = (x: Int): Bool => ne(band(x, bit), toU32(0));
+              const sign = select(has(moving), select(has(b), 1, -1, "f32"), 0, "f32");
+              const axis = frames.axis(dof);
+              const [turn, v] = [rotational(axis), translational(axis)];
+              const arm = sub3(pos, frames.centre(m.dof_bodyid.at(dof)));
+              const linear = scale3(add3(v, cross(turn, arm)), sign);
+              visitDof(r, { linear, angular: () => scale3(turn, sign) });
+            }
+          });
+        },
+        { start: WORD * w },
+      );
+    });
+    return () => touched.get();
+  }
+}
+
+/** Contacts by index: with W = L Lᵀ, Lᵀ J in the tiles that it touches. */
+export class ContactSquares implements Squares {
   readonly #contacts: ContactRows;
   readonly #tiles: DofTiles;
   /** Tiles that a contact touches, 0 where it does not push. */
   readonly #touched: LocalArray;
   /** Lᵀ J by direction and dof of a tile, at contacts times tiles. */
   readonly #rooted: readonly (readonly LocalArray[])[];
-  readonly #words: readonly ((body: Int) => Scalar)[];
+  readonly #reach: TouchedTiles;
 
   constructor(m: ModelView, frames: BodyFrames, contacts: ContactRows, tiles: DofTiles) {
-    this.#m = m;
-    this.#frames = frames;
     this.#contacts = contacts;
     this.#tiles = tiles;
     const nconmax = Math.max(1, contacts.slots.nconmax);
@@ -46,17 +116,17 @@ export class ContactSquares {
     this.#rooted = Array.from({ length: contacts.dim }, (_, k) =>
       PART.map((r) => array(`rooted${k}_${r}`, nconmax * tiles.count, "f32", true)),
     );
-    this.#words = bodyWords(m.model, tiles);
+    this.#reach = new TouchedTiles(m, frames, tiles);
   }
 
-  /** Leaves a contact out. */
+  begin(): void {}
+
   clear(index: Int): void {
     this.#touched.set(index, toU32(0));
   }
 
-  /** Keeps a contact; returns the tiles that it touches. */
-  collect(index: Int, slot: Int, law: ContactLaw): Int {
-    const [contacts, frames, m, tiles] = [this.#contacts, this.#frames, this.#m, this.#tiles];
+  collect(index: Int, slot: Int, law: ContactLaw, touch: Touch): void {
+    const [contacts, tiles] = [this.#contacts, this.#tiles];
     const { slots, dim } = contacts;
     const L = choleskyRows(law, dim);
     const frame = slots.frame(slot);
@@ -69,43 +139,22 @@ export class ContactSquares {
     const directions = Array.from({ length: dim }, (_, k) => ({ linear: along(k, 0), angular: along(k, 3) }));
     const pos = slots.pos(slot);
     const [first, second] = ([0, 1] as const).map((which) => contacts.body(slot, which));
-    const touched = variable("touched", toU32(0), "u32");
-    this.#words.forEach((word, w) => {
-      const [a, b] = [toU32(word(first)), toU32(word(second))];
-      const moving = bxor(a, b);
-      loop(
-        Math.min(tiles.count, WORD * (w + 1)),
-        (I) => {
-          const mask = toU32(tiles.mask(I));
-          when(ne(band(moving, mask), toU32(0)), () => {
-            touched.set(bor(touched.get(), toU32(tiles.bit(I))));
-            const at = add(mul(index, tiles.count), I);
-            for (const r of PART) {
-              const p = add(mul(TILE, I), r);
-              const dof = tiles.dofOf(p);
-              const bit = toU32(tiles.dofBit(p));
-              const has = (x: Int): Bool => ne(band(x, bit), toU32(0));
-              const sign = select(has(moving), select(has(b), 1, -1, "f32"), 0, "f32");
-              const axis = frames.axis(dof);
-              const [turn, v] = [rotational(axis), translational(axis)];
-              const arm = sub3(pos, frames.centre(m.dof_bodyid.at(dof)));
-              const point = scale3(add3(v, cross(turn, arm)), sign);
-              const spin = dim > 3 ? scale3(turn, sign) : ZERO3;
-              directions.forEach(({ linear, angular }, k) => {
-                const value = k < 3 ? dot3(linear, point) : 0;
-                this.#rooted[k][r].set(at, dim > 3 ? add(value, dot3(angular, spin)) : value);
-              });
-            }
-          });
-        },
-        { start: WORD * w },
-      );
+    const touched = this.#reach.each(first, second, pos, (I) => {
+      const at = add(mul(index, tiles.count), I);
+      return (r, { linear: point, angular }) => {
+        const spin = dim > 3 ? angular() : ZERO3;
+        directions.forEach(({ linear, angular: about }, k) => {
+          const value = k < 3 ? dot3(linear, point) : 0;
+          this.#rooted[k][r].set(at, dim > 3 ? add(value, dot3(about, spin)) : value);
+        });
+      };
     });
-    this.#touched.set(index, touched.get());
-    return touched.get();
+    this.#touched.set(index, touched());
+    touch(touched());
   }
 
-  /** Adds those of all contacts to the tile (I, J). */
+  end(): void {}
+
   add(I: Int, J: Int, sums: readonly (Variable | undefined)[]): void {
     const { count, bit } = this.#tiles;
     const tile = bor(toU32(bit(I)), toU32(bit(J)));

@@ -175,8 +175,8 @@ export class CoupledContacts<Sides, At extends Sides> {
   }
 }
 
-/** Rows of the Cholesky factor of a contact's Hessian. Directions in which its cost has no curvature have no pivot: their columns are zero. */
-export function choleskyRows({ hessian }: ContactLaw, dim: number): Scalar[][] {
+/** Rows of the Cholesky factor of a Hessian, as a contact's. Directions in which its cost has no curvature have no pivot: their columns are zero. */
+export function choleskyRows({ hessian }: Pick<ContactLaw, "hessian">, dim: number): Scalar[][] {
   const L: Scalar[][] = [];
   const part = current().exact ? PIVOT.exact : PIVOT.float32;
   for (let j = 0; j < dim; j++) {

@@ -1,5 +1,6 @@
 // Newton's Hessian over the dofs of bodies that contacts and rows couple, factored in tiles, for rolled kernels
 import { array, flag, loop, variable, when, type LocalArray, type Variable } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import {
   add,
   and,
@@ -29,9 +30,10 @@ import { alongDofs } from "../smooth/body-forces.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 import type { OnBoth } from "./body-terms.ts";
-import { ContactSquares } from "./contact-squares.ts";
+import { ContactSquares, type Squares } from "./contact-squares.ts";
 import { MOST_TILES, PART, TILE, dofTiles, type DofTiles } from "./dof-tiles.ts";
 import { loneBodies } from "./free-bodies.ts";
+import { PairSquares } from "./pair-squares.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import { addProducts, TileFactor, transposed } from "./tile-factor.ts";
 import { TileMass } from "./tile-mass.ts";
@@ -83,7 +85,7 @@ export class DofHessian {
   /** The trees in which something of the current iteration couples bodies, and the tiles of these. */
   readonly #coupled = variable("coupled_trees", toU32(0), "u32");
   readonly #live = variable("live_tiles", toU32(0), "u32");
-  readonly #squares: ContactSquares;
+  readonly #squares: Squares;
   /** Rows times the root of their second derivative, at rows times tiles. */
   readonly #rootedRows: readonly LocalArray[];
   readonly #factor: TileFactor;
@@ -101,7 +103,10 @@ export class DofHessian {
     this.#tiles = tiles;
     this.#mass = new TileMass(m, d, tiles);
     const n = tiles.count;
-    this.#squares = new ContactSquares(m, frames, contacts, tiles);
+    // merged contacts would be what rounding leaves of their levers in float32
+    this.#squares = current().exact
+      ? new PairSquares(m, frames, contacts, tiles)
+      : new ContactSquares(m, frames, contacts, tiles);
     this.#rootedRows = PART.map((r) => array(`rooted_row${r}`, Math.max(1, rows.length * n), "f32", true));
     this.#factor = new TileFactor(tiles);
   }
@@ -170,18 +175,19 @@ export class DofHessian {
         });
       }
     });
+    const touch = (touched: Int) =>
+      loop(count, (I) => {
+        const there = this.#factor.there.get(I);
+        this.#factor.there.set(I, select(this.#has(touched, I), bor(there, touched), there, "u32"));
+      });
+    this.#squares.begin();
     this.#contacts.slots.each((index, slot) => {
       this.#squares.clear(index);
       const at = law(index, slot);
       const ofCoupled = this.#isOneTree ? true : ne(band(this.#treesOf(slot), this.#coupled.get()), toU32(0));
-      when(and(ofCoupled, this.#pushes(at)), () => {
-        const touched = this.#squares.collect(index, slot, at);
-        loop(count, (I) => {
-          const there = this.#factor.there.get(I);
-          this.#factor.there.set(I, select(this.#has(touched, I), bor(there, touched), there, "u32"));
-        });
-      });
+      when(and(ofCoupled, this.#pushes(at)), () => this.#squares.collect(index, slot, at, touch));
     });
+    this.#squares.end(touch);
   }
 
   /** Whether the cost of a contact is curved; along a normal that nothing moves it is not. */
