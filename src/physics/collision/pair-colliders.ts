@@ -1,5 +1,6 @@
 // the collider of a pair of geoms, whatever its kind: closed forms, planes with hulls, and the search for all others
 import { loop, table } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import { add, isNode, mul, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
@@ -18,6 +19,7 @@ import {
   type Hull,
   type HullTables,
 } from "./convex/index.ts";
+import { keptCorners } from "./convex/kept-corners.ts";
 import { climbStarts, START_CELLS } from "./convex/starts.ts";
 import { cellLists, type CellLists } from "./convex/support-cells.ts";
 import { CLIMB_ABOVE, type SupportCells } from "./convex/types.ts";
@@ -201,6 +203,18 @@ function wideTables(hulls: Hulls): Pick<HullTables, "firstWide" | "wide"> {
   return { firstWide: (i) => made().firstWide(i), wide: (at) => made().wide(at) };
 }
 
+/** Made where faces of a hull first read them. */
+function keptTables(hulls: Hulls): Pick<HullTables, "firstKept" | "kept"> {
+  let known: Required<Pick<HullTables, "firstKept" | "kept">> | undefined;
+  const made = () => {
+    if (known) return known;
+    const { first, corners } = keptCorners(hulls);
+    const numbers = corners.length > 0 ? corners : [0];
+    return (known = { firstKept: table("hull_firstkept", first, "i32"), kept: table("hull_kept", numbers, "i32") });
+  };
+  return { firstKept: (i) => made().firstKept(i), kept: (at) => made().kept(at) };
+}
+
 /** Reads of the lists of vertices by direction: one component of a point a table, and one its vertex, side by side at one index. */
 function cellReader(hulls: Hulls, { list, vertex, hasLong }: CellLists): SupportCells {
   const components = [0, 1, 2].map((k) =>
@@ -250,6 +264,8 @@ function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) =
     mostVertices: most(hulls.vertnum),
     mostCorners,
     ...(mostCorners > OTHERS + 1 && wideTables(hulls)),
+    // in float64 areas are told from each other as they come
+    ...(mostCorners > OTHERS + 1 && !current().exact && keptTables(hulls)),
     firstNeighbour: ints("edgeadr"),
     neighbour: ints("edge"),
     ...(start && { start }),

@@ -7,6 +7,7 @@ import {
   band,
   div,
   eq,
+  ge,
   gt,
   idiv,
   lt,
@@ -86,6 +87,8 @@ export interface Faces {
   cornerOf(side: Int, id: Int): Vec3;
   /** Where the edge of a box or a hull leads that a face about a corner stands for; `next` is the face's next corner. */
   edgeEnd(side: Int, face: Int, corner: Vec3, next: Vec3): Vec3;
+  /** Of a polygon that begins with the corner `first`, counted on and on: which four are kept (`keptCorners`), -1 if that is not known. */
+  kept?(side: Int, face: Int, first: Int): Int;
   isBox(side: Int): Bool;
   isCylinder(side: Int): Bool;
   /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which. */
@@ -231,6 +234,20 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       const across = addScaled3(corner, mul(-2, width), this.normal(side, face));
       return select3(hasHull && is(side, mjtGeom.MESH), next, across);
     },
+    ...(hasHull &&
+      tables.firstKept && {
+        kept(side: Int, face: Int, first: Int) {
+          const found = variable("face_kept", -1, "i32");
+          found.set(-1);
+          const polygon = add(firstPolygon(side), face);
+          when(and(is(side, mjtGeom.MESH), ge(tables.firstKept!(polygon), 0)), () => {
+            const count = tables.cornerCount!(polygon);
+            const turns = sub(first, mul(count, idiv(first, count)));
+            found.set(tables.kept!(add(tables.firstKept!(polygon), turns)));
+          });
+          return found.get();
+        },
+      }),
     isBox: (side) => is(side, mjtGeom.BOX),
     isCylinder,
     cylinder(side, out) {

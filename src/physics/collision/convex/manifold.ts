@@ -158,6 +158,11 @@ export function manifold(
     });
 
     const sides = faces.corners(reference, face);
+    const all = variable("polygon_all", 0, "i32");
+    // nothing is cut off, where which corners are kept is known before
+    const whole = faces.kept && variable("polygon_whole", 1, "i32");
+    all.set(count.get());
+    whole?.set(1);
     const made = variable("clipped_n", 0, "i32");
     const push = (cond: Bool, v: Vec3) =>
       when(and(cond, lt(made.get(), room)), () => {
@@ -180,6 +185,7 @@ export function manifold(
           const t = min(max(div(dp, select(cuts, sub(dp, dq), 1)), 0), 1);
           push(cuts, addScaled3(p, t, sub3(q, p)));
           push(inQ, q);
+          whole?.set(select(inQ, whole.get(), 0, "i32"));
         });
         loop(made.get(), (i) => put(polygon, i, cornerAt(clipped, i)));
         count.set(made.get());
@@ -207,7 +213,16 @@ export function manifold(
       const back = select(eq(edgeOf.get(), 0), -0.5, 0.5);
       emit(dist, addScaled3(p, mul(back, abs(dist)), along), along);
     };
-    const four = largestQuadrilateral(clipped, kept, and(not(isEdge), gt(kept, 4)));
+    const chooses = and(not(isEdge), gt(kept, 4));
+    const keptOf = (): Int => {
+      const known = variable("kept_corners", -1, "i32");
+      known.set(-1);
+      // each side that it was held against has moved its first corner on by one
+      const isWhole = and(ne(whole!.get(), 0), eq(kept, all.get()));
+      when(and(chooses, isWhole), () => known.set(faces.kept!(1, chosen[1].get(), sides)));
+      return known.get();
+    };
+    const four = largestQuadrilateral(clipped, kept, chooses, whole && keptOf());
     const two = farthest(clipped, kept, and(isEdge, gt(kept, 2)));
     loop(min(kept, 4), (i) => {
       const chosenCorner = select(isEdge, two(i), four(i), "i32");

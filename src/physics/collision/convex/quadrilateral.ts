@@ -1,8 +1,25 @@
 // a large quadrilateral of a polygon's corners, by the search that MuJoCo makes
 import { breakIf, loop, variable, when } from "../../../trace/control.ts";
-import { add, and, eq, gt, lt, mul, select, type Bool, type Int, type Scalar } from "../../../trace/scalar.ts";
+import {
+  add,
+  and,
+  band,
+  eq,
+  ge,
+  gt,
+  lt,
+  mul,
+  select,
+  shr,
+  toI32,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
 import { current } from "../../../trace/graph.ts";
 import { cross, norm3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { KEPT_BITS } from "./kept-corners.ts";
 import { cornerAt, type Corners } from "./registers.ts";
 
 /** An area must be larger by this factor to be so beyond rounding of float32. */
@@ -13,12 +30,17 @@ const twiceArea = ([a, b, c, d]: readonly Vec3[]): Scalar =>
 
 /**
  * Indices of four corners: the fourth is moved on while the area grows, then the third, then the second, from each first
- * one. The first four unless `chooses`.
+ * one. The first four unless `chooses`; those of `known` (`keptCorners`) if it is not negative.
  */
-export function largestQuadrilateral(of: Corners, count: Int, chooses: Bool): (i: Int) => Int {
+export function largestQuadrilateral(of: Corners, count: Int, chooses: Bool, known: Int = -1): (i: Int) => Int {
   const best = [0, 1, 2, 3].map((k) => variable(`quad${k}`, k, "i32"));
   best.forEach((v, k) => v.set(k));
-  when(chooses, () => {
+  if (known !== -1)
+    when(ge(known, 0), () => {
+      const mask = (1 << KEPT_BITS) - 1;
+      best.forEach((v, k) => v.set(toI32(band(shr(toU32(known), KEPT_BITS * k), mask))));
+    });
+  when(known === -1 ? chooses : and(chooses, lt(known, 0)), () => {
     const at = [0, 1, 2, 3].map((k) => variable(`quad_at${k}`, k, "i32"));
     at.forEach((v, k) => v.set(k));
     const area = variable("quad_area", 0);

@@ -33,6 +33,9 @@ export interface HullTables {
   firstWide?(i: Int): Int;
   /** For each corner of such a polygon three others, each a vertex (`wideCorners`). */
   wide?(at: Int): Int;
+  /** Likewise of faces that lie whole on another's: where they begin in `kept`, -1: nowhere (`keptCorners`). Absent in float64. */
+  firstKept?(i: Int): Int;
+  kept?(at: Int): Int;
   /** Where the polygons about a vertex begin in `polygon`, and how many they are. */
   firstPolygonOf?(vertex: Int): Int;
   polygonCountOf?(vertex: Int): Int;
