@@ -286,6 +286,12 @@ def test_under_gymnasiums_name(name: str):
     envs.close()
 
 
+def test_a_single_environment_is_refused_with_what_there_is():
+    with pytest.raises(corral.CorralError, match="worlds come in batches: gym.make_vec") as caught:
+        gym.make("corral/InvertedPendulum-v5")
+    assert caught.value.code == "no-single-env"
+
+
 def test_closing(make):
     envs = make()
     envs.close()

@@ -60,7 +60,7 @@ const LOAD_OPTIONS = {
  * Compiles a model with MuJoCo: the path of an MJCF or URDF file, of a zip that holds one (`robot.zip`, or
  * `robot.zip/scene.xml` where it holds several), or its XML text (which starts with "<").
  * Includes and meshes of a file are read from its folder; those of a text come from `assets`.
- * @throws CorralError bad-option, unknown-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, unexpanded-xacro, bad-archive, several-models,
+ * @throws CorralError bad-option, unknown-option, missing-file, is-directory, unreadable-file, empty-file, not-utf8, not-xml, unexpanded-xacro, bad-archive, several-models,
  *   mujoco-memory, bad-terrain, and
  *   model-compile with MuJoCo's own text.
  */

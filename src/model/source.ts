@@ -1,5 +1,5 @@
 // where a model comes from: its XML and every file that it names, so that MuJoCo can compile it again anywhere
-import { inLine } from "../core/show.ts";
+import { inLine, show } from "../core/show.ts";
 import { CorralError } from "../core/errors.ts";
 import { isAbsolute, posix } from "../core/path.ts";
 import { assertCopies } from "./replicas.ts";
@@ -289,6 +289,14 @@ export function decode(bytes: Uint8Array, name: string): string {
   }
   if (text.trim() === "") {
     throw new CorralError("empty-file", `${name} holds only white space; a model needs at least <mujoco/>.`, { name });
+  }
+  // as MuJoCo's parser would, of a recording or a policy too, by a number
+  if (!/^\s*</.test(text)) {
+    throw new CorralError(
+      "not-xml",
+      `${name} begins with ${show(text.trim()[0])}, so it is no XML. Pass MJCF or URDF.`,
+      { name },
+    );
   }
   assertCopies(text, name);
   assertNesting(text, name);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 
 from ._ids import IDS
+from .errors import CorralError
 
 NAMESPACE = "corral"
 
@@ -17,4 +20,18 @@ def register_envs() -> None:
     for name in IDS:
         identity = f"{NAMESPACE}/{name}"
         if identity not in gym.registry:
-            gym.register(id=identity, vector_entry_point="corral.vector_env:CorralVectorEnv", kwargs={"env": name})
+            gym.register(
+                id=identity,
+                entry_point="corral.registration:no_single",
+                vector_entry_point="corral.vector_env:CorralVectorEnv",
+                kwargs={"env": name},
+            )
+
+
+def no_single(env: str, **_: Any) -> gym.Env[Any, Any]:
+    """What ``gym.make`` calls: there are batches of worlds alone.
+
+    Raises:
+        CorralError: ``no-single-env``.
+    """
+    raise CorralError("no-single-env", f"worlds come in batches: gym.make_vec({f'{NAMESPACE}/{env}'!r}, num_envs=1).")

@@ -47,6 +47,7 @@ beforeAll(() => {
   writeFileSync(join(folder, "xml", "main.xml"), MAIN);
   writeFileSync(join(folder, "empty.xml"), "");
   writeFileSync(join(folder, "blank.xml"), " \n\t");
+  writeFileSync(join(folder, "lines.jsonl"), `{"a":1}\n{"a":2}\n`);
   writeFileSync(join(folder, "latin1.xml"), Buffer.from([0x3c, 0x6d, 0xe9, 0x3e]));
   writeFileSync(join(folder, "binary.mjb"), Buffer.from([0x3c, 0x00, 0x01, 0x02]));
 });
@@ -160,6 +161,8 @@ describe("loading", () => {
     await refusal("empty-file", loadModel(""));
     await refusal("not-utf8", loadModel(join(folder, "latin1.xml")));
     await refusal("not-utf8", loadModel(join(folder, "binary.mjb")));
+    const lines = await refusal("not-xml", loadModel(join(folder, "lines.jsonl")));
+    expect(lines.message).toContain('begins with "{"');
     await refusal("bad-option", loadModel(join(folder, "xml", "main.xml"), { assets: {} }));
     await refusal("bad-option", loadModel(undefined as never));
     await refusal("bad-option", loadModel(new URL("https://example.org/ant.xml")));
