@@ -1,5 +1,6 @@
 // the expanding polytope (EPA) of overlapping shapes: triangles around the origin, in bounded arrays
 import { array, breakIf, loop, variable, when, type LocalArray, type Variable } from "../../../trace/control.ts";
+import { current } from "../../../trace/graph.ts";
 import {
   add,
   and,
@@ -55,6 +56,27 @@ const GONE = 2e30;
 const triple = (name: string, length: number): LocalArray[] => [0, 1, 2].map((k) => array(`${name}${k}`, length));
 const read = (from: readonly LocalArray[], i: Int): Vec3 => from.map((x) => x.get(i)) as unknown as Vec3;
 const write = (to: readonly LocalArray[], i: Int, v: Vec3): void => v.forEach((x, k) => to[k].set(i, x));
+
+/** The words of the sets of `made` vertices: all first ones, then the second ones where there are any. */
+function eachCell(made: Int, visit: (word: Int, from: Int, cell: Int) => void): void {
+  const isLong = gt(made, WORD);
+  const label = "horizon";
+  // worlds of a vector share both indices, so that what is read lies side by side
+  if (current().roomy) {
+    const words = select(isLong, WORDS, 1, "i32");
+    loop(words, (word) => loop(made, (from) => visit(word, from, add(mul(word, MOST_VERTICES), from)), { label }));
+    return;
+  }
+  loop(
+    select(isLong, mul(WORDS, made), made, "i32"),
+    (i) => {
+      const word = select(ge(i, made), 1, 0, "i32");
+      const from = sub(i, mul(word, made));
+      visit(word, from, add(mul(word, MOST_VERTICES), from));
+    },
+    { label },
+  );
+}
 
 export interface Polytope {
   readonly vertices: Variable;
@@ -189,40 +211,33 @@ export function polytope(polygon = 0): Polytope {
 
       // edges between what went and what stays
       born.set(0);
-      loop(
-        select(gt(made, WORD), mul(WORDS, made), made, "i32"),
-        (i) => {
-          const word = select(ge(i, made), 1, 0, "i32");
-          const from = sub(i, mul(word, made));
-          const cell = add(mul(word, MOST_VERTICES), from);
-          const inner = band(edges.get(cell), back.get(cell));
-          const bits = variable("epa_bits", sub(edges.get(cell), inner), "u32");
-          for (const x of [edges, back]) x.set(cell, 0);
-          const start = read(w, from);
-          loop(WORD, () => {
-            const rest = bits.get();
-            breakIf(eq(rest, 0));
-            bits.set(band(rest, sub(rest, 1)));
-            const to = add(mul(word, WORD), firstTrailingBit(rest));
-            const last = freed.get();
-            const isFree = gt(last, 0);
-            when(or(isFree, lt(faces.get(), MOST_FACES)), () => {
-              const n = cross(sub3(read(w, to), start), sub3(v.w, start));
-              const length = sqrt(dot3(n, n));
-              const unit = scale3(n, div(1, max(length, 1e-30)));
-              // a triangle without area is kept for its edges
-              const distance = select(gt(length, 1e-12), dot3(unit, start), FAR);
-              const face = select(isFree, free.get(max(sub(last, 1), 0)), faces.get(), "i32");
-              put(face, unit, distance, pack(from, to, made));
-              offer(face, distance);
-              faces.set(add(faces.get(), select(isFree, 0, 1, "i32")));
-              freed.set(sub(last, select(isFree, 1, 0, "i32")));
-              born.set(add(born.get(), 1));
-            });
+      eachCell(made, (word, from, cell) => {
+        const inner = band(edges.get(cell), back.get(cell));
+        const bits = variable("epa_bits", sub(edges.get(cell), inner), "u32");
+        for (const x of [edges, back]) x.set(cell, 0);
+        const start = read(w, from);
+        loop(WORD, () => {
+          const rest = bits.get();
+          breakIf(eq(rest, 0));
+          bits.set(band(rest, sub(rest, 1)));
+          const to = add(mul(word, WORD), firstTrailingBit(rest));
+          const last = freed.get();
+          const isFree = gt(last, 0);
+          when(or(isFree, lt(faces.get(), MOST_FACES)), () => {
+            const n = cross(sub3(read(w, to), start), sub3(v.w, start));
+            const length = sqrt(dot3(n, n));
+            const unit = scale3(n, div(1, max(length, 1e-30)));
+            // a triangle without area is kept for its edges
+            const distance = select(gt(length, 1e-12), dot3(unit, start), FAR);
+            const face = select(isFree, free.get(max(sub(last, 1), 0)), faces.get(), "i32");
+            put(face, unit, distance, pack(from, to, made));
+            offer(face, distance);
+            faces.set(add(faces.get(), select(isFree, 0, 1, "i32")));
+            freed.set(sub(last, select(isFree, 1, 0, "i32")));
+            born.set(add(born.get(), 1));
           });
-        },
-        { label: "horizon" },
-      );
+        });
+      });
       const lost = or(lt(born.get(), 3), not(lt(sub(faces.get(), freed.get()), MOST_FACES)));
       broken.set(select(or(lost, not(lt(least.get(), FAR))), 1, 0, "i32"));
     },
