@@ -88,6 +88,14 @@ def test_what_does_not_fit_is_refused(tmp_path: Path):
         corral("play", str(tmp_path / "ant.safetensors"), "--device", "wasm")
 
 
+def test_observations_of_another_width_and_places_without_a_folder_are_refused(tmp_path: Path):
+    policy = policies.Policy("InvertedPendulum-v5", [(np.zeros((1, 4)), np.zeros(1))], BOX)
+    assert refusal(lambda: policy.act(np.zeros((2, 5)))).code == "bad-shape"
+    assert refusal(lambda: policy.act(1)).code == "bad-shape"
+    assert policy.act({"policy": np.zeros((2, 4))}).shape == (2, 1)
+    assert "there is no folder" in str(refusal(lambda: policy.save(tmp_path / "none" / "policy.safetensors")))
+
+
 def test_networks_of_pytorch():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     nn = torch.nn

@@ -112,10 +112,16 @@ class Policy:
         return sum(self._alternatives)
 
     def act(self, observations: Any) -> Array:
-        """Actions ``[worlds, ...]`` of observations ``[worlds, ...]``, or of one; of groups those of the policy."""
-        seen = observations["policy"] if isinstance(observations, dict) else observations
+        """Actions ``[worlds, ...]`` of observations ``[worlds, ...]``, or of one; of groups those of the policy.
+
+        Raises:
+            CorralError: ``bad-shape`` for observations that are not as many numbers as it sees.
+        """
+        seen = np.asarray(observations["policy"] if isinstance(observations, dict) else observations, np.float32)
+        if seen.shape[-1:] != (self.observations,):
+            raise CorralError("bad-shape", f"observations have shape {seen.shape}; the policy sees {self.observations} numbers in each world.")
         assert self.mean is not None and self.inverse_std is not None
-        x = np.clip((np.asarray(seen, np.float32) - self.mean) * self.inverse_std, -self.clip, self.clip)
+        x = np.clip((seen - self.mean) * self.inverse_std, -self.clip, self.clip)
         for weight, bias in self.layers[:-1]:
             x = ACTIVATIONS[self.activation](x @ weight.T + bias)
         weight, bias = self.layers[-1]
@@ -166,10 +172,13 @@ class Policy:
         """Writes a file that ``corral play`` and ``corral export`` take (.safetensors), or any ONNX runtime (.onnx).
 
         Raises:
-            CorralError: ``bad-policy`` for another ending, ``no-module`` without safetensors; what ``corral export`` refuses.
+            CorralError: ``bad-policy`` for another ending or a place without a folder, ``no-module`` without safetensors;
+                what ``corral export`` refuses.
         """
         save_file = _needed("safetensors.numpy").save_file
         ending = Path(path).suffix.lower()
+        if not Path(path).parent.is_dir():
+            raise _refuse(f"{os.fspath(path)} cannot be written: there is no folder {Path(path).parent}. Make it first.")
         if ending == ".safetensors":
             save_file(self.arrays(), os.fspath(path), metadata=self.facts())
         elif ending == ".onnx":
