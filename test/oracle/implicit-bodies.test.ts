@@ -35,7 +35,7 @@ test.each(Object.entries(BASES))("fast limbs on a base with %s", async (_name, b
   expect(solvesByBodies(model, model, true)).toBe(true);
   expect(solvesByBodies(model)).toBe(false);
   for (const device of ["cpu-f64", "wasm"] as const) {
-    const { verdict, contacts } = await compareWithMuJoCo(model, { device, steps: 30, envs: 2, unroll: false });
+    const { verdict, contacts } = await compareWithMuJoCo(model, { device, steps: 20, envs: 2, unroll: false });
     expect({ device, reasons: verdict.reasons }).toEqual({ device, reasons: [] });
     expect(contacts.most).toBeGreaterThan(0);
   }
