@@ -87,8 +87,11 @@ export interface Faces {
   cornerOf(side: Int, id: Int): Vec3;
   /** Where the edge of a box or a hull leads that a face about a corner stands for; `next` is the face's next corner. */
   edgeEnd(side: Int, face: Int, corner: Vec3, next: Vec3): Vec3;
-  /** Of a polygon that begins with the corner `first`, counted on and on: which four are kept (`keptCorners`), -1 if that is not known. */
-  kept?(side: Int, face: Int, first: Int): Int;
+  /**
+   * Of a polygon that begins with the corner `first`, counted on and on, and goes on in the order of its corners or back:
+   * which four are kept (`keptCorners`), -1 if that is not known.
+   */
+  kept?(side: Int, face: Int, first: Int, back?: boolean): Int;
   isBox(side: Int): Bool;
   isCylinder(side: Int): Bool;
   /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which. */
@@ -236,14 +239,16 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
     },
     ...(hasHull &&
       tables.firstKept && {
-        kept(side: Int, face: Int, first: Int) {
+        kept(side: Int, face: Int, first: Int, back = false) {
           const found = variable("face_kept", -1, "i32");
           found.set(-1);
           const polygon = add(firstPolygon(side), face);
           when(and(is(side, mjtGeom.MESH), ge(tables.firstKept!(polygon), 0)), () => {
             const count = tables.cornerCount!(polygon);
             const turns = sub(first, mul(count, idiv(first, count)));
-            found.set(tables.kept!(add(tables.firstKept!(polygon), turns)));
+            // those that go back follow: they go on in the polygon's own order
+            const at = back ? sub(sub(mul(2, count), 1), turns) : turns;
+            found.set(tables.kept!(add(tables.firstKept!(polygon), at)));
           });
           return found.get();
         },

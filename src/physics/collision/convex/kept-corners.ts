@@ -45,22 +45,23 @@ function kept(corners: readonly Point[]): number[] {
 }
 
 /**
- * For each polygon where its numbers begin in `corners`, -1: it has none. There is a number for each corner that may come first,
- * in the order of faces (`Faces.corner`): four places counted from there, `KEPT_BITS` each.
+ * For each polygon where its numbers begin in `corners`, -1: it has none. There is a number for each corner that may come first
+ * in the order of faces (`Faces.corner`), then one for each in the polygon's own: four places counted from there, `KEPT_BITS` each.
  */
 export function keptCorners(hulls: Hulls): { first: Int32Array; corners: Int32Array } {
   const corners: number[] = [];
   const first = Int32Array.from(hulls.polyvertnum, (count, p) => {
     if (count <= 4 || count > MOST_CORNERS) return -1;
     const begin = corners.length;
-    const points = Array.from({ length: count }, (_, k) => {
-      const v = hulls.polyvert[hulls.polyvertadr[p] + count - 1 - k];
+    const own = Array.from({ length: count }, (_, k) => {
+      const v = hulls.polyvert[hulls.polyvertadr[p] + k];
       return Array.from(hulls.vert.subarray(3 * v, 3 * v + 3));
     });
-    for (let start = 0; start < count; start++) {
-      const four = kept([...points.slice(start), ...points.slice(0, start)]);
-      corners.push(four.reduce((word, i, k) => word | (i << (KEPT_BITS * k)), 0));
-    }
+    for (const points of [own.toReversed(), own])
+      for (let start = 0; start < count; start++) {
+        const four = kept([...points.slice(start), ...points.slice(0, start)]);
+        corners.push(four.reduce((word, i, k) => word | (i << (KEPT_BITS * k)), 0));
+      }
     return begin;
   });
   return { first, corners: Int32Array.from(corners) };

@@ -14,6 +14,7 @@ import {
   min,
   mul,
   ne,
+  neg,
   not,
   or,
   select,
@@ -32,6 +33,8 @@ import { cornerAt, vector, type Corners } from "./registers.ts";
 
 /** A corner this far out of a side is inside of it. */
 const INSIDE = 1e-7;
+/** What is left of a polygon is above a corner if it is this near to that in the face's plane. */
+const ABOVE = 1e-6;
 /** More edges than lead on from a corner, and a rank behind all others. */
 const MOST_EDGES = 1 << 16;
 const UNRANKED = MOST_FACES * MOST_EDGES;
@@ -220,6 +223,24 @@ export function manifold(
       // each side that it was held against has moved its first corner on by one
       const isWhole = and(ne(whole!.get(), 0), eq(kept, all.get()));
       when(and(chooses, isWhole), () => known.set(faces.kept!(1, chosen[1].get(), sides)));
+      // or it is cut along all sides of the first face: what is left has that one's corners, the other way round
+      when(and(chooses, and(not(isWhole), eq(kept, sides))), () => {
+        const isAbove = (i: Int, k: Int): Bool => {
+          const apart = sub3(cornerAt(clipped, i), corner(k));
+          return lt(lengthSquared(addScaled3(apart, neg(dot3(apart, up)), up)), ABOVE * ABOVE);
+        };
+        const start = variable("kept_start", -1, "i32");
+        start.set(-1);
+        loop(sides, (k) => start.set(select(isAbove(0, k), k, start.get(), "i32")));
+        const same = variable("kept_same", 0, "i32");
+        same.set(0);
+        loop(select(ge(start.get(), 0), sides, 0, "i32"), (i) => {
+          const back = sub(start.get(), i);
+          const isSame = isAbove(i, select(lt(back, 0), add(back, sides), back, "i32"));
+          same.set(add(same.get(), select(isSame, 1, 0, "i32")));
+        });
+        when(eq(same.get(), sides), () => known.set(faces.kept!(0, face, start.get(), true)));
+      });
       return known.get();
     };
     const four = largestQuadrilateral(clipped, kept, chooses, whole && keptOf());
