@@ -29,7 +29,11 @@ test.each([
   [1, "elliptic"],
 ])("two arms that lie on each other, of condim %i with %s cones", async (condim, cone) => {
   const model = await loadModel(scene(condim, cone));
-  const { traces } = planKernels(model, { numEnvs: 1, arithmetic: "float64", unroll: false }, onCpu(planContext({}, 1)));
+  const { traces } = planKernels(
+    model,
+    { numEnvs: 1, arithmetic: "float64", unroll: false },
+    onCpu(planContext({}, 1)),
+  );
   expect(traces.get("step")!.arrays.map(({ name }) => name)).toContain("pair_K0");
   const { verdict, oneStep, contacts } = await compareWithMuJoCo(model, {
     device: "cpu-f64",

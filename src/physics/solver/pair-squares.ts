@@ -1,21 +1,6 @@
 // Jᵀ W J of contacts in the tiles of dof-tiles.ts, in float64: those of two bodies together are six squares, however many they are
 import { array, loop, variable, when, type LocalArray, type Variable } from "../../trace/control.ts";
-import {
-  add,
-  band,
-  bor,
-  eq,
-  gt,
-  mul,
-  ne,
-  or,
-  select,
-  sub,
-  sum,
-  toU32,
-  type Int,
-  type Scalar,
-} from "../../trace/scalar.ts";
+import { add, band, bor, eq, gt, mul, ne, or, select, sub, sum, toU32, type Int } from "../../trace/scalar.ts";
 import type { Spatial } from "../../trace/spatial.ts";
 import { cross, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
