@@ -65,6 +65,8 @@ def test_rsl_rl_learns_and_its_policy_travels():
             theirs = act(observations).clamp(-3, 3).numpy()
         space = envs.envs.single_action_space
         policy = policies.from_rsl_rl(runner, "InvertedPendulum-v5", space)
+        spread = runner.alg.get_policy().distribution.std_param.detach().numpy()
+        np.testing.assert_allclose(np.exp(policy.log_std), spread, rtol=1e-6)
         np.testing.assert_allclose(policy.act(observations["policy"].numpy()), theirs, atol=ACTIONS)
         other = make()
         policies.into_rsl_rl(policy, other)

@@ -414,6 +414,12 @@ def from_rsl_rl(runner: Any, env: str, action_space: gym.Space[Any]) -> Policy:
     if actor.obs_normalization:
         normalizer = actor.obs_normalizer
         facts.update(mean=_numbers(normalizer.mean), inverse_std=1 / (_numbers(normalizer.std) + normalizer.eps))
+    # a spread that is the same in every state, as corral's PPO has it
+    spread: Any = getattr(actor, "distribution", None)
+    if hasattr(spread, "std_param"):
+        facts["log_std"] = np.log(np.maximum(_numbers(spread.std_param), 1e-6))
+    elif hasattr(spread, "log_std_param"):
+        facts["log_std"] = spread.log_std_param
     return from_torch(actor.mlp, env, action_space, **facts)
 
 
