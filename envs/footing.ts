@@ -2,6 +2,7 @@
 import { bodyId, terrainAt, type Scene } from "../src/env/index.ts";
 import { atan2 } from "../src/trace/math.ts";
 import {
+  abs,
   add,
   clamp,
   div,
@@ -49,9 +50,9 @@ const ABOUT = [-0.15, -0.05, 0.05, 0.15];
 const REACH = 0.04;
 /** Time constant of the base's height (s). */
 const SMOOTH = 0.12;
-/** The part of a swing in which a foot comes to the other ground's height. */
-const SHIFT = 0.7;
-/** Where the ground about the base is looked up, ahead and to the left (m): its unevenness is the range of those heights. */
+/** The part of a swing in which a foot comes to the other ground's height: above an upright step before it is over it. */
+const SHIFT = 0.4;
+/** Where the ground about the base is looked up, ahead and to the left (m): its unevenness is the range of those heights... */
 const GROUND = [
   [0, 0],
   [0.3, 0],
@@ -61,7 +62,13 @@ const GROUND = [
   [0.15, 0],
   [-0.15, 0],
 ] as const;
-/** Time constant of that (s), the unevenness that slows nothing (m), how much each metre beyond it does, and how far at most. */
+/** ...and its steps are how far the first of them is from the middle of two that lie opposite: 0 on a slope. */
+const OPPOSITE = [
+  [1, 2],
+  [3, 4],
+  [5, 6],
+] as const;
+/** Time constant of both (s), the unevenness that slows nothing (m), how much each metre beyond it does, and how far at most. */
 const SEES = 0.1;
 const EVEN = 0.03;
 const SLOWS = 12;
@@ -74,6 +81,8 @@ const ROLL = 0.2;
 export interface Footing {
   readonly grounds: (s: Scene) => readonly Ground[];
   readonly pace: (s: Scene) => Scalar;
+  /** How high its steps are (m); 0 on level ground and slopes. */
+  readonly steps: (s: Scene) => Scalar;
 }
 
 /** Keeps the ground of both feet and its unevenness; `landings` is asked at the end of a control step. */
@@ -96,8 +105,8 @@ export function footing(
       const place = [0, 1].map((k) => select(stands, foot[k], lands[k], "f32"));
       return corners.map(([x, y]) => from(place, x, y));
     });
-    const about = [...ABOUT.map((x) => [x, 0] as const), ...GROUND].map(([x, y]) => from(at, x, y));
-    const heights = terrainAt(t, [...points, ...about]);
+    const beside = [...ABOUT.map((x) => [x, 0] as const), ...GROUND].map(([x, y]) => from(at, x, y));
+    const heights = terrainAt(t, [...points, ...beside]);
     const under = heights.slice(points.length, points.length + ABOUT.length);
     const grounds = all.flatMap(({ stands }, i) => {
       const [hl, hr, tl, tr] = heights.slice(4 * i, 4 * i + 4);
@@ -115,7 +124,9 @@ export function footing(
     const followed = (last: Scalar, now: Scalar, constant: number) =>
       add(last, mul(min(div(t.dt, constant), 1), sub(now, last)));
     const over = before ? followed(before[0], goal, SMOOTH) : goal;
-    return [over, ...grounds, before ? followed(before[9], range, SEES) : range];
+    const steps = OPPOSITE.map(([i, j]) => abs(sub(add(seen[i], seen[j]), mul(2, seen[0])))).reduce(max);
+    const about = [range, steps].map((now, i) => (before ? followed(before[9 + i], now, SEES) : now));
+    return [over, ...grounds, ...about];
   }
   const kept = (s: Scene) => s.memory("footing", update);
   return {
@@ -126,6 +137,7 @@ export function footing(
         return { from: sub(left, over), to: sub(to, over), pitch, roll };
       });
     },
+    steps: (s) => kept(s)[10],
     pace: (s) => max(sub(1, mul(SLOWS, max(sub(kept(s)[9], EVEN), 0))), SLOWEST),
   };
 }

@@ -64,6 +64,8 @@ const LEVELS = 0.5;
 /** On terrain: the tilt of the base that slows nothing, and how much of the command each rad beyond it takes. */
 const UPRIGHT = 0.05;
 const SLOWS = 6;
+/** On terrain feet swing higher by how high steps of the ground are, and by so much at most (m). */
+const CLEARS = 0.05;
 /** How far it walks at least where its feet are lifted off their ground. */
 const STROLLS = 0.3;
 
@@ -217,7 +219,8 @@ export function gaitOf(options: GaitOptions) {
         const side = 1 - 2 * i;
         const part = mul(period * duty, along);
         const x = add(add(centre, mul(forward, part)), moved[2 * i]);
-        const lifted = add(-long, mul(mul(lift, walks), up));
+        const clears = under ? add(lift, min(under.steps(s), CLEARS)) : lift;
+        const lifted = add(-long, mul(mul(clears, walks), up));
         const roll = div(add((-side * nearer) / 2, sub(add(mul(sideways, part), moved[2 * i + 1]), swayed)), long);
         if (!grounds) return inOrder({ ...legOf(side, [x, lifted], roll), hip_yaw: mul(turning, part) });
         const ground = grounds[i];

@@ -36,10 +36,26 @@ export interface WalkerOptions {
   /** Targets of the joints behind the legs, from how the arms swing; the first `moved` of them are acted on too. */
   readonly upper: (swings: readonly Scalar[]) => readonly Scalar[];
   readonly moved: number;
+  /** The most of an action; default 1. */
+  readonly most?: number;
+  /** How far above the ground its soles are as it begins, standing (m); default 0. */
+  readonly above?: number;
 }
 
 /** All of a task but its id, its terrain and what ends an episode. */
-export function walker({ model, base, feet, gait: how, speeds, acts, logStd, upper, moved }: WalkerOptions) {
+export function walker({
+  model,
+  base,
+  feet,
+  gait: how,
+  speeds,
+  acts,
+  logStd,
+  upper,
+  moved,
+  most = 1,
+  above = 0,
+}: WalkerOptions) {
   const gait = gaitOf(how);
   const nj = 12 + moved;
   const stand = [...gait.standing.flat(), ...(upper([0, 0]) as number[])];
@@ -53,7 +69,7 @@ export function walker({ model, base, feet, gait: how, speeds, acts, logStd, upp
   function start(s: StartScene) {
     const half = mul(sub(s.random.uniforms(1)[0], 0.5), 2 * Math.PI);
     return {
-      qpos: [0, 0, how.height, cos(half), 0, 0, sin(half), ...uniformNoise(s, stand, 0.03)],
+      qpos: [0, 0, how.height + above, cos(half), 0, 0, sin(half), ...uniformNoise(s, stand, 0.03)],
       qvel: [...uniformNoise(s, [0, 0, 0, 0, 0, 0], 0.1), ...stand.map(() => 0)],
     };
   }
@@ -71,7 +87,7 @@ export function walker({ model, base, feet, gait: how, speeds, acts, logStd, upp
     },
     /** How fast commands are, world by world (m/s, rad/s): a curriculum. */
     params: { forward: speeds[0], sideways: speeds[1], turn: speeds[2] },
-    actionSpace: () => new Box({ low: -1, high: 1, shape: [nj] }),
+    actionSpace: () => new Box({ low: -most, high: most, shape: [nj] }),
     // actions move the targets of servos about those of the gait
     control: (s: Scene): Scalar[] => targets(s).map((x, i) => (i < nj ? sub(x, mul(-acts, s.action[i])) : x)),
     values: {

@@ -5,16 +5,16 @@ import { G1_ON_TERRAIN } from "./shared.ts";
 /** Kinds of its ground, a column of patches each. */
 export const G1_GROUND = [
   "flat",
-  { kind: "rough", height: [0.005, 0.04], spacing: 0.4 },
+  { kind: "squares", height: [0.01, 0.06] },
   { kind: "slope-up", angle: [0, 0.25] },
   { kind: "slope-down", angle: [0, 0.25] },
   { kind: "stairs-up", rise: [0.02, 0.12], tread: 0.4 },
   { kind: "stairs-down", rise: [0.02, 0.12], tread: 0.4 },
-  { kind: "waves", height: [0.02, 0.15] },
+  { kind: "boxes", height: [0.02, 0.1], count: 20 },
 ] as const;
 
-// feet catch at edges between a field's triangles, so that these are large; episodes do not lead over the border
-const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, middle: 1.6, border: 16 });
+// feet catch at edges between a field's triangles; episodes do not lead over the border
+const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, middle: 1.6, border: 16, as: "boxes" });
 
 export const g1Rough = defineTask({
   ...G1_ON_TERRAIN,
@@ -22,9 +22,11 @@ export const g1Rough = defineTask({
   terrain: {
     ground,
     geom: "floor",
-    // soft feet sink into a field, whose inner edges then stop them
+    // soft feet sink in, and the sides of boxes then stop them
     priority: 1,
     solref: [0.01, 1],
+    // about a gait that walks robots begin on all rows
+    startRows: 8,
     promote: "length(qpos[0:2]) > 3",
     demote: "length(qpos[0:2]) < 1",
   },

@@ -1,7 +1,7 @@
 // what G1Velocity and G1Rough have in common: how the humanoid's legs are made, and how it walks
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
 import type { GaitOptions } from "../gait.ts";
-import { walker } from "../walker.ts";
+import { walker, type WalkerOptions } from "../walker.ts";
 
 /** Its legs, as walkers and tests take them. */
 export const G1_GAIT: GaitOptions = {
@@ -25,8 +25,9 @@ export const G1_GAIT: GaitOptions = {
 /** Shoulder pitch, roll and yaw, elbow pitch and roll of an arm that swings, on the left (1) or the right (-1). */
 const arm = (swing: Scalar, side: number): Scalar[] => [add(0.2, mul(0.5, swing)), 0.2 * side, 0, 1.2, 0];
 
-const g1 = (gait: GaitOptions) =>
+const g1 = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "above"> = {}) =>
   walker({
+    ...more,
     model: new URL("./model.xml", import.meta.url),
     base: "pelvis",
     feet: ["left_ankle_roll", "right_ankle_roll"],
@@ -40,8 +41,8 @@ const g1 = (gait: GaitOptions) =>
 
 export const G1 = g1(G1_GAIT);
 
-/** The same on terrain: its feet follow the ground. */
-export const G1_ON_TERRAIN = g1({
+/** Its feet follow the ground. */
+const ON_TERRAIN: GaitOptions = {
   ...G1_GAIT,
   rights: 0.2,
   footing: {
@@ -52,4 +53,7 @@ export const G1_ON_TERRAIN = g1({
     half: 0.02,
     apart: 0.1155,
   },
-});
+};
+
+/** The same on terrain, from above the ground whatever pose is drawn. */
+export const G1_ON_TERRAIN = g1(ON_TERRAIN, { most: 3, above: 0.03 });

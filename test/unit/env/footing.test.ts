@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { g1Rough } from "../../../envs/g1/rough.ts";
 import { G1 } from "../../../envs/g1/shared.ts";
 import { makeTerrain, makeVec, type StartScene, type Task } from "../../../src/env/index.ts";
+import { loadTaskModel } from "../../../src/env/task/load.ts";
+import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { gaitTilt } from "../../support/tolerances.ts";
 
 const ANGLE = 0.2;
@@ -83,4 +85,24 @@ test("its gait strides slower where the ground about it is uneven, and where it 
   expect(await followed(ANGLE)).toBeLessThan(0.5);
   expect(await followed(0, 0.15)).toBeLessThan(0.5);
   expect(await followed(0, -0.3)).toBeLessThan(0.05);
+});
+
+test("feet start above their ground, however poses are drawn", async () => {
+  const worlds = 256;
+  const level = makeTerrain({ rows: 1, columns: ["flat"], cell: 0.2, middle: 1.6, border: 8, as: "boxes" });
+  const task = { ...g1Rough, id: "StartingAbove", terrain: { ground: level, geom: g1Rough.terrain!.geom } };
+  await using env = await makeVec(task, { numEnvs: worlds, device: "wasm", threads: 1, recorder: false });
+  await env.reset({ seed: 1 });
+  const { qpos } = await env.getState(["qpos"]);
+  const model = await loadTaskModel(task);
+  const feet = model.names.geom.flatMap((name, id) => (name.includes("_foot_") ? [id] : []));
+  expect(feet).toHaveLength(8);
+  await withMuJoCo(model, ({ mujoco, model: mj, data, read, write }) => {
+    for (let w = 0; w < worlds; w++) {
+      write("qpos", qpos.subarray(w * model.nq, (w + 1) * model.nq));
+      mujoco.mj_kinematics(mj, data);
+      const places = read("geom_xpos");
+      for (const id of feet) expect(places[3 * id + 2] - model.geom_size[3 * id]).toBeGreaterThan(0);
+    }
+  });
 });
