@@ -170,7 +170,9 @@ export abstract class AlgorithmBase<
       this.assertLearnt(learner);
       const state = (await this.learner.readState()).slice();
       this.adoptMore(learner, state);
-      this.learner.put(learner, ["params"]);
+      const params = new Float32Array(learner.params.slice().buffer);
+      this.adoptParams(params);
+      this.learner.write("params", params);
       this.learner.write("state", state);
       await this.learner.done();
     });
@@ -180,6 +182,9 @@ export abstract class AlgorithmBase<
   protected assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
     this.learner.check(learnt, ["params", "state"]);
   }
+
+  /** Brings parameters of another run within what this one's settings allow. */
+  protected adoptParams(_params: Float32Array): void {}
 
   protected adoptMore(_learnt: AlgorithmSnapshot["learner"], _state: Float32Array<ArrayBuffer>): void {}
 

@@ -21,7 +21,7 @@ import { collect } from "./device/act.ts";
 import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
 import { AlgorithmBase } from "./algorithm-base.ts";
 import { planLearner } from "./ppo/arenas.ts";
-import { Flag, STATE } from "./tables/device-tables.ts";
+import { Flag } from "./tables/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
@@ -32,7 +32,7 @@ import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollo
 import { Learner, shapeOf } from "./ppo/learner.ts";
 import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
-import { putNormalizer, putParameters, type Named } from "./networks/put-parameters.ts";
+import { boundLogStds, putNormalizer, putParameters, takeRewardScale, type Named } from "./networks/put-parameters.ts";
 import { namedPpo, ppoShapes } from "./ppo/named-parameters.ts";
 import { optionsOf } from "../core/options.ts";
 import { policyOf, withoutEmbedding, type Instead, type Policy } from "./networks/policy.ts";
@@ -83,11 +83,6 @@ export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
   }
   const config = ppoConfig(given);
   return { config, seed, totalSteps, shape: shapeOf(env, config) };
-}
-
-function takeRewardScale(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
-  const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
-  state.set(new Float32Array(learnt.state.buffer).subarray(first, end), first);
 }
 
 /** A learner beside its environments, which it steps. Close it before them. */
@@ -351,6 +346,10 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     takeRewardScale(learnt, state);
   }
 
+  protected override adoptParams(params: Float32Array): void {
+    boundLogStds(this.learner.shape.nets, params, this.config);
+  }
+
   /**
    * Takes what is named: a policy and its normaliser, and a value function where there is one, whose observations may be
    * fewer; `columns` says of each, counted from 0, which it is here. Others begin with weights of 0 and a normaliser that
@@ -362,6 +361,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
       const params = await this.learner.read("params", new Float32Array(4 * nets.params4));
       const norm = await this.learner.read("norm", new Float32Array(this.learner.words("norm")));
       putParameters(nets, params, named, columns);
+      boundLogStds(nets, params, this.config);
       putNormalizer(env.observations, norm, named, columns);
       this.learner.write("params", params);
       this.learner.write("norm", norm);

@@ -1,5 +1,5 @@
 // arrays by name put back where a learner has them: the inverse of `namedParameters` and `namedNormalizer`
-import { NORM } from "../tables/device-tables.ts";
+import { NORM, STATE } from "../tables/device-tables.ts";
 import { layersOf, padTo, TILE, type Layer, type NamedArray, type Networks, type StreamedHead } from "./networks.ts";
 
 /** Arrays by name, some of which may be missing. */
@@ -16,6 +16,18 @@ export function putParameters(nets: Networks, params: Float32Array, named: Named
   if (nets.head) putHead(nets.head, params, named);
   const { log_std } = named;
   if (log_std) params.set(log_std.data, 4 * nets.logStd.at);
+}
+
+/** Between what the log standard deviations of a learner's actions are. */
+interface LogStds {
+  readonly minLogStd: number;
+  readonly maxLogStd: number;
+}
+
+/** Brings log standard deviations between a learner's bounds: worlds act within them, and losses read what is here. */
+export function boundLogStds({ logStd }: Networks, params: Float32Array, { minLogStd, maxLogStd }: LogStds): void {
+  const own = params.subarray(4 * logStd.at, 4 * logStd.at + logStd.count);
+  own.set(own.map((x) => Math.min(maxLogStd, Math.max(minLogStd, x))));
 }
 
 function putLayer(
@@ -75,4 +87,10 @@ export function putNormalizer(
   put(NORM.inverse_std, (i) => named["normalizer.inverse_std"].data[i]);
   put(NORM.variance, (i) => named["normalizer.variance"].data[i]);
   put(NORM.count, () => named["normalizer.count"].data[0]);
+}
+
+/** What scales rewards, of another learner's state into this one. */
+export function takeRewardScale(learnt: Readonly<Record<string, Uint32Array>>, state: Float32Array): void {
+  const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
+  state.set(new Float32Array(learnt.state.buffer).subarray(first, end), first);
 }

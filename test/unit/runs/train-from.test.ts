@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import "../../../envs/index.ts";
+import { Ppo } from "../../../src/rl/ppo.ts";
 import { SAC_STATE, STATE } from "../../../src/rl/tables/device-tables.ts";
 import { lastCheckpoint } from "../../../src/runs/checkpoints.ts";
 import { planRun } from "../../../src/runs/plan.ts";
@@ -52,6 +53,14 @@ describe("what a run starts from", () => {
     expect(run.algorithm.config).toMatchObject({ hidden: [8], learningRate: 1e-4 });
     expect(run.settings.from).toContain("update-00000012.safetensors");
     expect((await planRun("InvertedPendulum-v5", options)).totalBytes).toBe(run.bytes);
+  });
+
+  test("PPO: a spread outside of the new bounds comes into them, so that worlds act by what the loss reads", async () => {
+    const config = { minLogStd: 0.5 };
+    await using run = await TrainingRun.create("InvertedPendulum-v5", { ...TINY, config, from: ppo });
+    const { algorithm } = run;
+    if (!(algorithm instanceof Ppo)) throw new Error("not PPO");
+    expect([...algorithm.named(await algorithm.snapshot()).log_std.data]).toEqual([0.5]);
   });
 
   test("SAC: policy, critics, targets and temperature, into another replay", async () => {
