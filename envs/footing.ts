@@ -62,7 +62,7 @@ const GROUND = [
   [0.15, 0],
   [-0.15, 0],
 ] as const;
-/** ...and its steps are how far the first of them is from the middle of two that lie opposite: 0 on a slope. */
+/** ...and its steps are twice how far the first of them is from the middle of two that lie opposite: 0 on a slope. */
 const OPPOSITE = [
   [1, 2],
   [3, 4],

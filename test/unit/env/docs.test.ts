@@ -1,8 +1,15 @@
 import { expect, test } from "vitest";
-import { pages, pythonIds, withDoc } from "../../../tools/env-docs.ts";
+import { tasks } from "../../../envs/index.ts";
+import type { Task } from "../../../src/env/index.ts";
+import { envDoc, pages, pythonIds, withDoc } from "../../../tools/env-docs.ts";
 
 test("the pages of the environments say what the tasks are (npx tsx tools/env-docs.ts)", async () => {
   for (const { file, now, wanted } of await pages()) expect(now, file).toBe(wanted);
+});
+
+test("a page says how many contacts a world keeps, where its pairs could make more", async () => {
+  const rough = tasks.find(({ id }) => id === "Go1Rough") as unknown as Task<object>;
+  expect(await envDoc(rough)).toContain("at most 256 contacts");
 });
 
 test("Python registers the ids that there are (npx tsx tools/env-docs.ts)", () => {
