@@ -41,6 +41,15 @@ def npm(folder: Path, script: str) -> None:
     (folder / "npm").chmod(0o755)
 
 
+def test_what_npm_said_is_told(nowhere: Path):
+    npm(nowhere, """#!/bin/sh
+printf 'npm error code E404\\nnpm error 404 Not Found - GET https://here/corral\\nnpm error A complete log of this run can be found in: x\\n' >&2
+exit 1
+""")
+    with pytest.raises(CorralError, match="404 Not Found - GET https://here/corral. Run npm install"):
+        _node.find_corral()
+
+
 def test_the_projects_copy_comes_first(nowhere: Path, monkeypatch):
     found = copy_at(nowhere / "node_modules" / "corral")
     (nowhere / "deep" / "down").mkdir(parents=True)

@@ -34,3 +34,29 @@ def test_files_that_are_no_policies_are_refused(tmp_path: Path):
         with pytest.raises(CorralError, match="cannot be read") as raised:
             policies.load(tmp_path / f"{name}.safetensors")
         assert raised.value.code == "bad-policy"
+
+
+BOX = gym.spaces.Box(-3, 3, (1,), np.float32)
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: policies.from_sb3(3), "the model is 3; pass a PPO"),
+        (lambda: policies.from_rsl_rl(None, "CartPole", BOX), "the runner is None; pass an OnPolicyRunner"),
+        (lambda: policies.from_torch(3, "CartPole", BOX), "the network is 3; pass a torch.nn.Module"),
+        (lambda: policies.into_torch(POLICY, None), "the network is None"),
+        (lambda: policies.into_sb3(POLICY, 4), "the model is 4"),
+        (lambda: policies.into_sb3(3, 4), "the policy is 3; pass a Policy"),
+        (lambda: policies.into_rsl_rl(POLICY, 4), "the runner is 4"),
+        (lambda: policies.load(3), "the file of a policy is 3"),
+        (lambda: POLICY.save(3), "the file of a policy is 3"),
+        (lambda: policies.Policy("CartPole", 4, BOX), "layers are no pairs"),
+        (lambda: policies.Policy("CartPole", [], BOX), "pass one layer or more"),
+        (lambda: policies.Policy("CartPole", POLICY.layers, 5), "the action space is 5"),
+    ],
+)
+def test_what_is_no_model_network_or_policy_is_refused(call, says: str):
+    with pytest.raises(CorralError, match=says) as raised:
+        call()
+    assert raised.value.code == "bad-policy"

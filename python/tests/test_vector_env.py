@@ -283,7 +283,18 @@ def test_under_gymnasiums_name(name: str):
     observations, _ = envs.reset(seed=1)
     assert observations.shape == (2, 4)
     assert isinstance(envs.unwrapped, corral.CorralVectorEnv)
+    assert envs.spec.max_episode_steps == 1000
     envs.close()
+
+
+def test_the_spec_knows_the_limit_of_episodes_and_makes_them_again(make):
+    envs = make(max_episode_steps=30)
+    assert envs.spec.max_episode_steps == 30
+    again = gym.make_vec(envs.spec)
+    assert again.num_envs == envs.num_envs and again.spec.max_episode_steps == 30
+    again.close()
+    # the registry's own stays as it is
+    assert gym.spec("corral/InvertedPendulum-v5").max_episode_steps is None
 
 
 def test_a_single_environment_is_refused_with_what_there_is():

@@ -4,8 +4,9 @@ import { mjMAXVAL, mjtJoint } from "../model/enums.ts";
 import { OUT_OF_DOMAIN, REWARD_SUM } from "./blame.ts";
 import { n, type Cause } from "./cause.ts";
 import { DEEP, hazards } from "./hazards.ts";
+import type { Model } from "../model/model.ts";
 import { modelAt, physicsAt } from "./physics-facts.ts";
-import { pushes } from "./pushes.ts";
+import { pushes, spun, type Pushed } from "./pushes.ts";
 import { inputsIn, stretchStart } from "./second-opinion.ts";
 import { arithmeticOf } from "../record/bundle.ts";
 import { actionOf, type CrashFindings as Report, type CrashScene } from "./scene.ts";
@@ -15,6 +16,7 @@ import { fieldBefore, resultOf } from "./timeline.ts";
 const TURN = 0.5;
 /** How many times larger a state that was set is than the one before. */
 const JUMP = 1000;
+const SMALLER = "Take a smaller timestep and a larger frameSkip; `--minimise` finds how small.";
 /** Control steps before the crash in which a push may have begun it. */
 const LOOK_BACK = 8;
 
@@ -246,10 +248,10 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
       name: "timestep-too-large",
       certainty: turn > TURN || shot ? "likely" : "possible",
       text: `the timestep of ${n(h)} s is too large for how fast this moves: ${[moves, soft].filter(Boolean).join("; ")}.`,
-      remedy:
-        "Take a smaller timestep and a larger frameSkip; `--minimise` finds how small. Or use integrator implicitfast or RK4.",
+      remedy: `${SMALLER} Or use integrator implicitfast or RK4.`,
     });
   }
+  if (out.every((c) => c.certainty === "possible")) out.push(...(await ofTheAcceleration(scene, model)));
   if (out.length === 0 && blame) {
     const op = blame.op
       ? ` by ${blame.op} of ${blame.operands.map((o) => `${o.name} = ${n(o.value)}`).join(", ")}`
@@ -265,18 +267,36 @@ async function ofThePhysics(scene: CrashScene, report: Report): Promise<Cause[]>
   return out;
 }
 
+/** Forces that turn a joint in one step farther than they can be followed: what they are in between is never seen. */
+async function ofTheAcceleration(scene: CrashScene, model: Model): Promise<Cause[]> {
+  const { of, turn } = await spun(model, pushedAt(scene, scene.at));
+  if (!(turn > TURN)) return [];
+  return [
+    {
+      name: "timestep-too-large",
+      certainty: "likely",
+      text: `the timestep of ${n(model.opt.timestep)} s is too large for what acts here: before this control step ${of} accelerates so that it turns ${n(turn)} rad in one physics step from rest.`,
+      remedy: SMALLER,
+    },
+  ];
+}
+
 /** What pushed the world, in the step of the crash or a few before it. */
 async function pushed(scene: CrashScene): Promise<Cause[]> {
   const { bundle, moments, row, at } = scene;
   for (let k = at; k >= Math.max(stretchStart(scene), at - LOOK_BACK); k--) {
-    const read = (name: string) => fieldBefore(bundle, moments[k], row, name);
-    const inputs = inputsIn(scene, moments[k]);
-    const state = { qpos: read("qpos"), qvel: read("qvel"), act: read("act") };
-    const found = await pushes(modelAt(bundle, moments[k], row), { ...state, inputs });
+    const found = await pushes(modelAt(bundle, moments[k], row), pushedAt(scene, k));
     if (found.length === 0) continue;
     return k === at ? found : found.map((c) => ({ ...c, text: `in control step ${moments[k].step}: ${c.text}` }));
   }
   return [];
+}
+
+/** The state before a control step, and what acts in it. */
+function pushedAt(scene: CrashScene, k: number): Pushed {
+  const moment = scene.moments[k];
+  const read = (name: string) => fieldBefore(scene.bundle, moment, scene.row, name);
+  return { qpos: read("qpos"), qvel: read("qvel"), act: read("act"), inputs: inputsIn(scene, moment) };
 }
 
 /** The fastest rotation before the steps of the crash (rad/s), and the fastest translation (m/s). */

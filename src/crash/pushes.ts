@@ -3,7 +3,7 @@ import { mjtBias, mjtDisableBit, mjtDyn, mjtGain, mjtJoint, mjtTrn } from "../mo
 import { describe, type Model } from "../model/model.ts";
 import { actuatorDisabled } from "../physics/actuator/actuation.ts";
 import { listen } from "../model/mujoco.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import type { Inputs } from "../monitor/inputs.ts";
 import { n, type Cause } from "./cause.ts";
 
@@ -167,21 +167,43 @@ function fluid({ opt }: Model): Cause[] {
   ];
 }
 
-/** The largest force by what makes it, where it alone is a blow. */
-export async function forces(model: Model, { qpos, qvel, act, inputs }: Pushed): Promise<Cause[]> {
+/** What `read` finds in MuJoCo's data of the state and all that acts in it; undefined where either is not finite. */
+async function inForward<T>(model: Model, { qpos, qvel, act, inputs }: Pushed, read: (oracle: Oracle) => T) {
   const { ctrl, qfrc_applied, xfrc_applied, kick } = inputs;
   const all = [...qpos, ...qvel, ...act, ...ctrl, ...qfrc_applied, ...xfrc_applied, ...kick];
-  if (!all.every(Number.isFinite) || model.nv === 0) return [];
-  const made = await withMuJoCo(model, (oracle) => {
-    const { mujoco, data, read, write } = oracle;
+  if (!all.every(Number.isFinite) || model.nv === 0) return undefined;
+  return withMuJoCo(model, (oracle) => {
     const given = { qpos, qvel: qvel.map((v, i) => v + kick[i]), act, ctrl, qfrc_applied, xfrc_applied };
-    for (const [name, values] of Object.entries(given)) if (values.length > 0) write(name, values);
-    listen(() => mujoco.mj_forward(oracle.model, data));
+    for (const [name, values] of Object.entries(given)) if (values.length > 0) oracle.write(name, values);
+    listen(() => oracle.mujoco.mj_forward(oracle.model, oracle.data));
+    return read(oracle);
+  });
+}
+
+/** The joint that turns farthest in one physics step from rest by the acceleration of a state, and by how much (rad). */
+export async function spun(model: Model, pushed: Pushed): Promise<{ readonly of: string; readonly turn: number }> {
+  const turns = await inForward(model, pushed, ({ read }) =>
+    read("qacc").map((a, dof) => {
+      const joint = model.dof_jntid[dof];
+      const type = model.jnt_type[joint];
+      const slides = type === mjtJoint.SLIDE || (type === mjtJoint.FREE && dof - model.jnt_dofadr[joint] < 3);
+      return slides ? 0 : Math.abs(a) * model.opt.timestep ** 2;
+    }),
+  );
+  if (!turns) return { of: "", turn: 0 };
+  const dof = largest(turns);
+  return { of: dofName(model, dof), turn: turns[dof] };
+}
+
+/** The largest force by what makes it, where it alone is a blow. */
+export async function forces(model: Model, pushed: Pushed): Promise<Cause[]> {
+  const made = await inForward(model, pushed, ({ read }) => {
     const [smooth, passive, bias, actuators] = ["smooth", "passive", "bias", "actuator"].map((f) => read(`qfrc_${f}`));
     // forces on bodies are in none of the arrays by themselves
     const applied = smooth.map((f, i) => f - passive[i] + bias[i] - actuators[i]);
     return { actuators, applied };
   });
+  if (!made) return [];
   const change = (values: Float64Array) => values.map((f, i) => f * model.dof_invweight0[i] * model.opt.timestep);
   const texts = {
     actuators: {

@@ -8,7 +8,6 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { CorralError } from "../../src/core/errors.ts";
 import { unrollByDefault } from "../../src/batch/kernel/form.ts";
@@ -18,6 +17,7 @@ import { MAX_PAIRS } from "../../src/model/pairs.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
 import { MuJoCoWorld } from "../../src/monitor/mujoco-world.ts";
 import { startState } from "../../src/compare/trajectory.ts";
+import { asked, USAGE } from "./asked.ts";
 import { REPOSITORIES } from "./repositories.ts";
 
 /** What is known of a file after it was loaded. */
@@ -211,19 +211,14 @@ function boundsOf(folder: string, rows: readonly (Judged | string)[]): string[] 
   ];
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    only: { type: "string", default: "" },
-    measure: { type: "string" },
-    bounds: { type: "boolean" },
-    one: { type: "string" },
-    judged: { type: "string" },
-    write: { type: "boolean" },
-  },
-});
+const { values, positionals, refused: misspelt } = asked(process.argv.slice(2));
 
-if (values.one !== undefined) {
+if (misspelt !== undefined) {
+  process.stderr.write(misspelt);
+  process.exitCode = 2;
+} else if (values.help) {
+  process.stdout.write(USAGE);
+} else if (values.one !== undefined) {
   process.stdout.write(`${JSON.stringify(await measure(values.one))}\n`);
 } else if (values.judged !== undefined) {
   process.stdout.write(`${JSON.stringify(await judge(values.judged))}\n`);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -94,6 +95,12 @@ def installed() -> Path:
     command = [npm, "install", "--prefix", str(cache), "--no-audit", "--no-fund", f"{PACKAGE}@{__version__}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not is_corral(found):
-        why = done.stderr.strip().splitlines()[-1:] or [f"npm ended with {done.returncode}"]
-        raise CorralError("no-corral", f"npm could not install {PACKAGE} {__version__}: {why[0]}. {remedy}")
+        raise CorralError("no-corral", f"npm could not install {PACKAGE} {__version__}: {_said(done)}. {remedy}")
     return found
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    """Why npm failed: its first line that is neither a code nor the place of its log."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    said = [line for line in lines if not re.match(r"npm (warn|WARN|(error|ERR!) code)\b|.*complete log", line)]
+    return (said or lines or [f"npm ended with {done.returncode}"])[0].rstrip(".")

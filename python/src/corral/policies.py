@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _node
+from ._given import path_of
 from ._version import __version__
 from .errors import CorralError
 
@@ -75,7 +76,9 @@ class Policy:
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
             raise _refuse(f"the activation is {self.activation!r}; corral has {', '.join(ACTIVATIONS)}.")
-        self.layers = [(_numbers(weight), _numbers(bias)) for weight, bias in self.layers]
+        if not isinstance(self.action_space, (gym.spaces.Box, gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
+            raise _refuse(f"the action space is {self.action_space!r}; pass a Box, a Discrete or a MultiDiscrete of gymnasium.")
+        self.layers = _layers_of(self.layers)
         below = self.observations
         for at, (weight, bias) in enumerate(self.layers):
             if weight.ndim != 2 or weight.shape[1] != below or bias.shape != weight.shape[:1]:
@@ -175,6 +178,7 @@ class Policy:
             CorralError: ``bad-policy`` for another ending or a place without a folder, ``no-module`` without safetensors;
                 what ``corral export`` refuses.
         """
+        path = path_of("bad-policy", "the file of a policy", path)
         save_file = _needed("safetensors.numpy").save_file
         ending = Path(path).suffix.lower()
         if not Path(path).parent.is_dir():
@@ -208,6 +212,17 @@ def _numbers(values: Any) -> Array:
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def _layers_of(layers: Any) -> list[Layer]:
+    try:
+        found = [(_numbers(weight), _numbers(bias)) for weight, bias in layers]
+    except (TypeError, ValueError) as error:
+        raise _refuse(f"layers are no pairs of numbers ({error}); pass weights [outputs, inputs] and biases [outputs] of each.") from error
+    if not found or found[0][0].ndim != 2:
+        shapes = [weight.shape for weight, _ in found]
+        raise _refuse(f"weights have shapes {shapes}; pass one layer or more, each of weights [outputs, inputs] and biases [outputs].")
+    return found
 
 
 def _text(x: float) -> str:
@@ -252,6 +267,7 @@ def load(path: str | os.PathLike[str]) -> Policy:
     Raises:
         CorralError: ``bad-policy`` if it is none, or has a memory; ``no-module`` without what reads it.
     """
+    path = path_of("bad-policy", "the file of a policy", path)
     ending = Path(path).suffix.lower()
     if ending not in (".safetensors", ".onnx"):
         raise _refuse(f"{os.fspath(path)} ends in {ending!r}; pass a file that ends in .safetensors or .onnx.")
@@ -297,6 +313,8 @@ def _policy_of(arrays: dict[str, Array], facts: dict[str, str], path: str) -> Po
 
 def _walk(module: Any) -> tuple[list[Any], str]:
     """The dense layers of a network in their order, and what lies between them."""
+    if not callable(getattr(module, "modules", None)):
+        raise _refuse(f"the network is {module!r}; pass a torch.nn.Module.")
     linears: list[Any] = []
     between: set[str] = set()
     for each in module.modules():
@@ -333,9 +351,10 @@ def from_torch(network: Any, env: str, action_space: gym.Space[Any], **facts: An
 
 def into_torch(policy: Policy, network: Any) -> None:
     """Writes a policy's weights into a network of the same layers. Throws ``bad-policy`` if they are others."""
+    _assert_policy(policy)
+    linears, activation = _walk(network)
     import torch
 
-    linears, activation = _walk(network)
     ours = [tuple(weight.shape) for weight, _ in policy.layers]
     theirs = [tuple(each.weight.shape) for each in linears]
     if ours != theirs or (len(ours) > 1 and activation != policy.activation):
@@ -347,8 +366,17 @@ def into_torch(policy: Policy, network: Any) -> None:
                 each.bias.copy_(torch.from_numpy(bias))
 
 
+def _assert_policy(policy: Any) -> None:
+    if not isinstance(policy, Policy):
+        raise _refuse(f"the policy is {policy!r}; pass a Policy, of load() or of a from_ function.")
+
+
 def _sb3_parts(model: Any) -> tuple[Any, Any, bool]:
     """The layers of a model of Stable-Baselines3 from observations to actions, its normaliser, and whether it squashes."""
+    policy = getattr(model, "policy", None)
+    if not callable(getattr(model, "get_vec_normalize_env", None)) or not (hasattr(policy, "actor") or hasattr(policy, "mlp_extractor")):
+        what = f"a {type(model).__name__}" if policy is not None else repr(model)
+        raise _refuse(f"the model is {what}; pass a PPO, an A2C or a SAC of Stable-Baselines3.")
     import torch
 
     normalizer = model.get_vec_normalize_env()
@@ -385,6 +413,7 @@ def from_sb3(model: Any, env: str | None = None) -> Policy:
 
 def into_sb3(policy: Policy, model: Any) -> None:
     """Writes a policy into a model of Stable-Baselines3 of the same layers, and its normaliser into the ``VecNormalize``."""
+    _assert_policy(policy)
     network, normalizer, squash = _sb3_parts(model)
     if squash != policy.squash and isinstance(policy.action_space, gym.spaces.Box):
         raise _refuse(f"the policy {'squashes' if policy.squash else 'clips'} its actions; {type(model).__name__} does not. Take another algorithm.")
@@ -407,9 +436,19 @@ def _like(parameter: Any, values: Array) -> Any:
     return torch.from_numpy(_numbers(values)).reshape(parameter.shape)
 
 
+def _rsl_rl_actor(runner: Any) -> Any:
+    find = getattr(getattr(runner, "alg", None), "get_policy", None)
+    if not callable(find):
+        raise _refuse(f"the runner is {runner!r}; pass an OnPolicyRunner of rsl_rl 5 or newer.")
+    actor = find()
+    if not hasattr(actor, "mlp"):
+        raise _refuse(f"the runner has a policy {type(actor).__name__} without dense layers (mlp); train an MLPModel.")
+    return actor
+
+
 def from_rsl_rl(runner: Any, env: str, action_space: gym.Space[Any]) -> Policy:
     """The policy of a runner of rsl_rl with its normaliser. Actions beyond their bounds are clipped, as the environment does."""
-    actor = runner.alg.get_policy()
+    actor = _rsl_rl_actor(runner)
     facts: dict[str, Any] = {"algo": "rsl_rl-ppo"}
     if actor.obs_normalization:
         normalizer = actor.obs_normalizer
@@ -425,7 +464,8 @@ def from_rsl_rl(runner: Any, env: str, action_space: gym.Space[Any]) -> Policy:
 
 def into_rsl_rl(policy: Policy, runner: Any) -> None:
     """Writes a policy into a runner of rsl_rl of the same layers. What clips or squashes is refused: rsl_rl does neither."""
-    actor = runner.alg.get_policy()
+    _assert_policy(policy)
+    actor = _rsl_rl_actor(runner)
     if policy.squash or np.isfinite(policy.clip):
         raise _refuse("the policy squashes actions or clips observations, which rsl_rl's do not. Train it without.")
     into_torch(policy, actor.mlp)

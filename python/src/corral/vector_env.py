@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Union
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -18,6 +20,7 @@ from ._given import path_of, truth
 from ._held import Held, Snapshot, indices, integer
 from ._spaces import observation_space_of, space_of
 from .errors import CorralError
+from .registration import NAMESPACE
 
 Array = npt.NDArray[Any]
 Observations = Union[Array, dict[str, Array]]
@@ -67,6 +70,8 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         CorralError: what ``makeVec`` refuses; ``no-node``, ``no-corral``, ``no-shared-memory``.
     """
 
+    _spec: EnvSpec | None = None
+
     def __init__(
         self,
         env: str | os.PathLike[str],
@@ -112,6 +117,19 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.world_ids: list[int] = facts["worldIds"]
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """Gymnasium's description, of the environments of its registry alone."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        # the registry knows no limit, since a process of corral's would have to say it
+        if spec is not None:
+            limit = self.facts["maxEpisodeSteps"]
+            spec.max_episode_steps = int(limit) if np.isfinite(limit) else None
+        self._spec = spec
 
     def reset(
         self,
@@ -385,4 +403,9 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
 
 def make_vec(env: str | os.PathLike[str], num_envs: int = 1, **options: Any) -> CorralVectorEnv:
     """Worlds of an environment; see ``CorralVectorEnv``."""
-    return CorralVectorEnv(env, num_envs, **options)
+    envs = CorralVectorEnv(env, num_envs, **options)
+    registered = gym.registry.get(f"{NAMESPACE}/{env}")
+    if registered is not None:
+        kwargs = {**registered.kwargs, **options, "num_envs": envs.num_envs}
+        envs.spec = dataclasses.replace(registered, kwargs=kwargs)
+    return envs

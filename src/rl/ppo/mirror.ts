@@ -46,8 +46,11 @@ export function mirrors(env: EnvShape, { mirrorObservations, mirrorActions, recu
     ["mirrorObservations", mirrorObservations, env.observations],
     ["mirrorActions", mirrorActions, env.actions],
   ] as const;
-  for (const [name, list, size] of sizes)
-    if (list.length !== size) throw badOption(name, list, `${env.id} has ${size} columns: pass as many`);
+  for (const [i, [name, list, size]] of sizes.entries()) {
+    if (list.length === size) continue;
+    const alone = list.length === 0 ? `, since ${sizes[1 - i][0]} is given and both belong together` : "";
+    throw badOption(name, list, `${env.id} has ${size} columns: pass as many${alone}`);
+  }
   return true;
 }
 

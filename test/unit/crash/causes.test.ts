@@ -152,6 +152,17 @@ const PLANTS: readonly Plant[] = [
     verdict: "physics",
   },
   {
+    name: "forces too large for the time step",
+    task: task(
+      `<option timestep=".1" gravity="0 0 0" integrator="RK4"/>${rod("", '<motor name="m" joint="hinge" gear="100"/>', ARM)}`,
+    ),
+    action: 0.5,
+    cause: "timestep-too-large",
+    stage: /acceleration|rne/,
+    verdict: "physics",
+    text: /joint "\w+" accelerates so that it turns \d+(\.\d+)? rad in one physics step/,
+  },
+  {
     name: "the logarithm of a negative number",
     task: task(rod("", MOTOR), { observe: { log: "log(1 - qpos(joint.hinge))" } }),
     plant: (env) => env.setState({ qpos: [2] }, [OURS]),

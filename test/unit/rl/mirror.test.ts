@@ -116,7 +116,9 @@ test("what has no mirror image is refused by name", () => {
     (options: object, env = envs) =>
     () =>
       planPpo(env, { hidden: [4], ...options });
-  expect(refused({ mirrorActions: [-1] })).toThrow("mirrorObservations is []; Right has 1 columns: pass as many.");
+  expect(refused({ mirrorActions: [-1] })).toThrow(
+    "mirrorObservations is []; Right has 1 columns: pass as many, since mirrorActions is given and both belong together.",
+  );
   expect(refused({ ...MIRROR, mirrorActions: [1, 2] })).toThrow("Right has 1 columns");
   expect(refused({ ...MIRROR, recurrent: "gru", recurrentSize: 8 })).toThrow(
     "the states of a gru have no mirror image",
