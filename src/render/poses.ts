@@ -87,7 +87,7 @@ export class Stage implements Disposable {
       const [xpos, xquat] = [data.xpos as Float64Array, data.xquat as Float64Array];
       for (let b = 0; b < nbody; b++) {
         const at = (world * nbody + b) * BODY_FLOATS;
-        for (let i = 0; i < 3; i++) bodies[at + i] = xpos[3 * b + i] - (b > 0 ? shift[i] : 0);
+        for (let i = 0; i < 3; i++) bodies[at + i] = xpos[3 * b + i] - shift[i];
         for (let i = 0; i < 4; i++) bodies[at + 3 + i] = xquat[4 * b + i];
       }
       if (world === of) {

@@ -72,6 +72,8 @@ const SQUARE = 0.5;
 const LEVEL = 1 - 1e-6;
 /** Worlds from which on the device places their parts. */
 const CROWD = 16;
+/** How far apart bodies are that are drawn as one (m, and of quaternions). */
+const SAME = 1e-4;
 /** Opacity of what is made transparent. */
 const CLEAR = 0.35;
 const HIGHLIGHT: Four = [1, 0.55, 0.1, 1];
@@ -151,8 +153,9 @@ export function showWorlds(
     if (hidden?.has(world)) continue;
     if (isCrowd && !hasMore && world > 0 && world !== chosen?.world) continue;
     const [dx, dy] = offsets[world];
-    // what stands where another world does is drawn by it
-    const isOver = places !== undefined && places.indexOf(places[world]) < world;
+    // what stands where another world has it is drawn by that
+    const before = places === undefined ? world : places.indexOf(places[world]);
+    const isDrawn = (b: number) => before < world && isSame(bodies, nbody, world, before, b);
     for (let b = 0; b < nbody; b++) {
       const at = (world * nbody + b) * BODY_FLOATS;
       positions[b] = [bodies[at] + dx, bodies[at + 1] + dy, bodies[at + 2]];
@@ -166,7 +169,7 @@ export function showWorlds(
     for (const part of parts) {
       const { body } = part;
       if ((part.checker && world > 0) || isPlaced(world, part)) continue;
-      if (isOver && !scene.bodies[body].moves) continue;
+      if (!scene.bodies[body].moves && (isLand(part) ? before < world : isDrawn(body))) continue;
       // a state that is not finite is nowhere
       if (!positions[body].every(Number.isFinite)) continue;
       let rgba = part.rgba;
@@ -178,9 +181,8 @@ export function showWorlds(
       const look = part.checker && skin.texture < 0 ? { checker: SQUARE * radius, skin } : { skin };
       if (look.checker !== undefined && rgba.every((x, k) => x === USUAL[k])) rgba = FLOOR;
       const mat = multiply(frames[body], part.mat);
-      const { at, size } = part.checker
-        ? underAll(part, mat, put(body, part.pos), offsets)
-        : { at: put(body, part.pos), size: part.size };
+      const pos = isLand(part) ? [part.pos[0] + dx, part.pos[1] + dy, part.pos[2]] : put(body, part.pos);
+      const { at, size } = part.checker ? underAll(part, mat, pos, offsets) : { at: pos, size: part.size };
       list.add(part.shape, at, mat, size, rgba, look);
     }
     if (shown.frames) for (let b = 0; b < nbody; b++) addFrame(list, positions[b], frames[b], scale);
@@ -207,6 +209,16 @@ export function showWorlds(
   }
   if (shown.tendons) addTendons(list, scene, poses, offsets, scale);
   addContacts(list, poses, offsets, shown, scale);
+}
+
+/** Floors and height fields of the world itself, which are drawn where the model has them. */
+const isLand = ({ body, checker, field }: Part): boolean => body === 0 && (checker || field);
+
+/** Whether a body is in two worlds at one place. */
+function isSame(bodies: Float32Array, nbody: number, a: number, b: number, body: number): boolean {
+  const [i, j] = [a, b].map((world) => (world * nbody + body) * BODY_FLOATS);
+  for (let k = 0; k < BODY_FLOATS; k++) if (!(Math.abs(bodies[i + k] - bodies[j + k]) < SAME)) return false;
+  return true;
 }
 
 /** A level plane as large as those of all worlds of a grid together; any other plane as it is in the first. */

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Box, defineTask, makeTerrain, makeVec } from "../../../src/env/index.ts";
 import { loadTaskModel } from "../../../src/env/task/load.ts";
 import { patchAt } from "../../../src/model/terrain/terrain.ts";
-import { DrawList } from "../../../src/render/draw-list.ts";
+import { DrawList, INSTANCE_FLOATS } from "../../../src/render/draw-list.ts";
 import { Stage } from "../../../src/render/poses.ts";
 import { readRecording, recordedPoses } from "../../../src/render/recording.ts";
 import { SHAPE } from "../../../src/render/scene.ts";
@@ -22,11 +22,16 @@ const WORLDS = 6;
 const BALL = `<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
   <body name="ball" pos="0 0 ${RADIUS}"><freejoint/><geom size="${RADIUS}"/></body></worldbody></mujoco>`;
 
-const ballOn = (as: "boxes" | "field") => {
+/** What no joint moves, of the world and of a body of its own. */
+const POSTS = `<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+  <geom type="ellipsoid" size=".1 .1 .3" pos="1 0 .3"/><body pos="-1 0 .3"><geom type="ellipsoid" size=".1 .1 .3"/></body>
+  <body name="ball" pos="0 0 ${RADIUS}"><freejoint/><geom type="box" size="${RADIUS} .1 .1"/></body></worldbody></mujoco>`;
+
+const ballOn = (as: "boxes" | "field", model = BALL) => {
   const ground = makeTerrain({ rows: 2, columns: ["flat", "stairs-up", "slope-down"], cell: 0.5, as });
   const task = defineTask({
     id: `BallOn-${as}`,
-    model: BALL,
+    model,
     frameSkip: 1,
     maxEpisodeSteps: 2,
     actionSpace: () => new Box({ low: -1, high: 1, shape: [1] }),
@@ -38,6 +43,33 @@ const ballOn = (as: "boxes" | "field") => {
   });
   return { ground, task };
 };
+
+test.each(["boxes", "field"] as const)("what no joint moves is drawn in every world on a terrain of %s", async (as) => {
+  const { task } = ballOn(as, POSTS);
+  await using env = await makeVec(task, { numEnvs: WORLDS, device: "wasm", threads: 1, recorder: false });
+  await env.reset({ seed: 1 });
+  const worlds = await posesOf(env);
+  using stage = await Stage.create(await loadTaskModel(task, { visuals: true }));
+  const list = new DrawList();
+  const poses = stage.poses(worlds);
+  showWorlds(list, stage.scene, poses, stage.radius, SHOWN, stage.places(WORLDS));
+  const { draws, instances } = list.pack();
+  const posts = draws.flatMap(({ shape, first, count }) =>
+    shape === SHAPE.round ? Array.from({ length: count }, (_, i) => (first + i) * INSTANCE_FLOATS) : [],
+  );
+  const found = posts.map((at) => [instances[at + 3], instances[at + 7]]);
+  const balls = worlds.map((_, w) => {
+    const from = (w * stage.scene.bodies.length + stage.scene.bodies.findIndex(({ moves }) => moves)) * BODY_FLOATS;
+    return [...poses.bodies.subarray(from, from + 2)];
+  });
+  // worlds of one patch have their posts at one place
+  for (const [x, y] of balls) {
+    for (const side of [-1, 1]) {
+      const apart = found.map(([px, py]) => Math.hypot(px - x - side, py - y));
+      expect(Math.min(...apart)).toBeLessThan(drawnPlace.value);
+    }
+  }
+});
 
 test.each(["boxes", "field"] as const)("worlds are drawn where they stand on a terrain of %s", async (as) => {
   const { ground, task } = ballOn(as);
