@@ -150,6 +150,23 @@ test("of a prism of twelve sides on a plane the corners are kept that MuJoCo kee
   await expectPlaces(scene('<geom type="mesh" mesh="m"/>', plane, 0.002, asset), pose, touchBounds.round.value);
 });
 
+// tilted so far that some of the side that faces the plane reaches above the middle
+test.each([5, 30])("of a prism of %i sides in a plane corners above its centre make no contact", async (sides) => {
+  const corner = (k: number, z: number) => {
+    const [turn, r] = [(2 * Math.PI * k) / sides, 0.1 * (1 + 0.3 * Math.sin(3 * k + 1))];
+    return `${r * Math.cos(turn)} ${0.7 * r * Math.sin(turn)} ${z}`;
+  };
+  const ends = [-0.025, 0.025].flatMap((z) => Array.from({ length: sides }, (_, k) => corner(k, z)));
+  const asset = `<asset><mesh name="m" vertex="${ends.join(" ")}"/></asset>`;
+  const pose = (r: Random) => {
+    const [half, way] = [r.between(0, 0.6), r.between(-3, 3)];
+    const turned = [Math.cos(half), Math.sin(half) * Math.cos(way), Math.sin(half) * Math.sin(way), 0];
+    return [0, 0, r.between(-0.3, 0.1), ...turned];
+  };
+  const plane = '<geom type="plane" size="1 1 1"/>';
+  await expectPlaces(scene('<geom type="mesh" mesh="m"/>', plane, 0.002, asset), pose, touchBounds.round.value);
+});
+
 // two edges that are parallel to 1e-6: MuJoCo's climb goes on to the fifth corner
 test("the corners that are kept of a face are those of an area that is larger by 1e-6", () => {
   const polygon = [

@@ -1,6 +1,6 @@
 // plane against the hull of a mesh
 import { breakIf, loop, variable, when, type Variable } from "../../../trace/control.ts";
-import { add, eq, ge, gt, le, lt, mul, select, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
+import { add, and, eq, ge, gt, le, lt, mul, select, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
 import { add3, addScaled3, column, dot3, neg3, sub3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
 import { startCell } from "../convex/starts.ts";
 import { CLIMB_ABOVE, type Hull } from "../convex/types.ts";
@@ -73,7 +73,7 @@ function facingDown(hull: Hull, vertex: Int, up: Vec3): Int {
 
 /**
  * Up to four corners of the polygon that the lowest vertex of the hull lies in and that faces the plane best, the lowest
- * first. Of more than four they are corners of a large quadrilateral (`wideCorners`).
+ * first, and of the others those that lie below the mesh's centre. Of more than four they are corners of a large quadrilateral (`wideCorners`).
  */
 export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: Scalar): Candidate[] {
   const { hull } = b;
@@ -110,11 +110,14 @@ export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: S
       });
     });
   }
-  return corners.map((which): Candidate => {
+  return corners.map((which, i): Candidate => {
     const v = which.get();
-    const exists = ge(v, 0);
-    const vertex = tables.vertex(select(exists, v, deepest, "i32"));
-    const dist = add(centre, dot3(vertex, up));
+    const isCorner = ge(v, 0);
+    const vertex = tables.vertex(select(isCorner, v, deepest, "i32"));
+    const height = dot3(vertex, up);
+    // corners above the mesh's centre are left out
+    const exists = i === 0 ? isCorner : and(isCorner, lt(height, 0));
+    const dist = add(centre, height);
     const offset = [0, 1, 2].map((r) => dot3(b.mat.slice(3 * r, 3 * r + 3) as unknown as Vec3, vertex));
     const pos = addScaled3(add3(b.pos, offset as unknown as Vec3), mul(dist, -0.5), normal);
     return { dist, pos, normal, exists };
