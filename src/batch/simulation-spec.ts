@@ -16,6 +16,7 @@ import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
 import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel/simulation-kernel.ts";
 import { simParams } from "./params.ts";
 import { defaultContacts, unrollByDefault } from "./kernel/form.ts";
+import type { Target } from "./kernel/emission.ts";
 import { isWide } from "./kernel/wide.ts";
 import { snapshotArenas } from "./snapshot.ts";
 import { fieldRequest, stateFields } from "./kernel/record-io.ts";
@@ -99,13 +100,14 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
       : []),
   ];
   const names = params.map((p) => ({ name: p.name, type: p.type }));
+  const wide = (target: Target) => isWide(model, options.arithmetic, target, true);
   return (numEnvs) => ({
     name: model.name || "simulation",
     mjcf: model.source.xml,
     numEnvs,
     params,
-    unrolled: (target) => options.unroll ?? unrollByDefault(model, target, isWide(model, options.arithmetic, target)),
-    wide: (target) => isWide(model, options.arithmetic, target),
+    unrolled: (target) => options.unroll ?? unrollByDefault(model, target, wide(target)),
+    wide,
     arenas: [
       ...state,
       {

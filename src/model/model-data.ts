@@ -74,6 +74,8 @@ export interface Model extends Sizes, ModelArrays {
   readonly nconmax?: number;
   /** The most contacts at qpos0 and in keyframes; undefined where a world keeps all that there can be. */
   readonly restContacts?: number;
+  /** What float32 leaves of a velocity after the first step, by forces of contacts that cancel; see `restRounding`. */
+  readonly restRounding?: number;
   /** What can only be looked at, and was left out; undefined if the whole file was compiled. */
   readonly leftOut?: LeftOut;
   /** Speeds that dofs of slides and hinges are held below (m/s, rad/s); see `withLimits`. MuJoCo has no such limit. */

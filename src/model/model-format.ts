@@ -188,6 +188,7 @@ export const modelKind: Kind<CompiledModel> = {
       warnings: list(text(65_536)),
       nconmax: optional(integer(1, MOST)),
       restContacts: optional(integer(0, MOST)),
+      restRounding: optional(anyNumber),
       leftOut: optional(object<LeftOut>({ geom: list(name), mesh: list(name) })),
       speedLimits: optional(list(object<SpeedLimit>({ dof: integer(0, Math.max(0, sizes.nv - 1)), limit: anyNumber }))),
       hulls: optional(hullKind),

@@ -6,6 +6,7 @@ import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model
 import { copyArray, getMuJoCo, readBools, type MainModule, type MjModel } from "./mujoco.ts";
 import { readOption } from "./options.ts";
 import { restContacts } from "./rest-contacts.ts";
+import { restRounding } from "./rest-rounding.ts";
 import { compileSource, type Compiled, type ModelSource } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
 import { readTaxels } from "./taxels.ts";
@@ -93,7 +94,12 @@ export async function compileHere(
       try {
         const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
         const atRest = restContacts(mujoco, compiled.model, model);
-        return atRest === undefined ? model : { ...model, restContacts: atRest };
+        const lost = restRounding(mujoco, compiled.model, model);
+        return {
+          ...model,
+          ...(atRest === undefined ? {} : { restContacts: atRest }),
+          ...(lost === undefined ? {} : { restRounding: lost }),
+        };
       } finally {
         compiled.model.delete();
       }

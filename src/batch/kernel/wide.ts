@@ -13,13 +13,18 @@ const STIFF_FRICTION = 10;
 /** Friction this much stiffer than normals, made free of slip: noslip leaves out the R that keeps many contacts of a body apart. */
 const STIFF_WITHOUT_SLIP = 100;
 
+/** Velocities (m/s, rad/s) that rounding alone may throw a world by in its first step. */
+const MOST_THROWN = 1e-4;
+
 /**
  * Whether kernels compute in float64: as asked for, else for models whose steps float32 loses (docs/decisions/0123).
  * Adapters never do, since WGSL has float32 alone. A function of the model and of the kind of device, as the form is.
+ * Tasks start where they say, not where the model does.
  */
-export function isWide(model: Model, asked: Arithmetic | undefined, target: Target): boolean {
+export function isWide(model: Model, asked: Arithmetic | undefined, target: Target, startsAtRest = false): boolean {
   if (target !== "none") return false;
-  return asked === undefined ? losesFloat32(model) : asked === "float64";
+  const isThrown = startsAtRest && (model.restRounding ?? 0) > MOST_THROWN;
+  return asked === undefined ? isThrown || losesFloat32(model) : asked === "float64";
 }
 
 function losesFloat32(model: Model): boolean {
