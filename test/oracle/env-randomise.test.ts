@@ -311,7 +311,11 @@ describe("what cannot be randomised is refused by name", () => {
     ],
     [
       { field: "jnt_range", of: "root", set: [0, 1] },
-      "[bad-randomise] task Rover, randomise.item: there is no jnt_range to randomise in this model.",
+      "[bad-randomise] task Rover, randomise.item: there is no jnt_range to randomise of root: these joints are not limited.",
+    ],
+    [
+      { field: "body_pos", of: "torso", add: [0, 1] },
+      "[bad-randomise] task Rover, randomise.item: there is no body_pos to randomise of torso: bodies that float, and mocap bodies, are where their state says. Draw it in reset.",
     ],
     [
       { field: "geom_size", of: "trunk", scale: [1, 2] },

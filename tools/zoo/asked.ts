@@ -1,4 +1,5 @@
 // what tools/zoo is asked to do
+import { readdirSync, statSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 export const USAGE = `Usage: npx tsx tools/zoo [FOLDER] [options]
@@ -25,12 +26,27 @@ const OPTIONS = {
   measured: { type: "string" },
 } as const;
 
-/** The options that are given; what is misspelt is `refused` with a line and the usage. */
+/** Where repositories are laid, if no other place is named. */
+const LAID = "../zoo";
+
+const read = (args: string[]) => parseArgs({ args, allowPositionals: true, options: OPTIONS });
+
+/** What is asked, and the folder to scan; what cannot be done is `refused` with a line and the usage. */
 export function asked(args: string[]) {
-  const given = { allowPositionals: true, options: OPTIONS } as const;
+  const refuse = (line: string) => ({ ...read([]), folder: LAID, refused: `${line}\n\n${USAGE}` });
+  let given: ReturnType<typeof read>;
   try {
-    return { ...parseArgs({ ...given, args }), refused: undefined };
+    given = read(args);
   } catch (error) {
-    return { ...parseArgs({ ...given, args: [] }), refused: `${(error as Error).message}\n\n${USAGE}` };
+    return refuse((error as Error).message);
   }
+  const { values, positionals } = given;
+  const [folder = LAID, more] = positionals;
+  if (more !== undefined) return refuse(`'${more}' is a second folder; one is scanned at a time.`);
+  const scans = !values.help && values.judged === undefined && values.measured === undefined;
+  if (scans && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    return refuse(`FOLDER is '${folder}', which is no folder: lay repositories in it, as OWNER+NAME.`);
+  if (scans && !readdirSync(folder).some((name) => name.includes("+")))
+    return refuse(`FOLDER is '${folder}', which has no folder OWNER+NAME: lay repositories in it.`);
+  return { ...given, folder, refused: undefined };
 }

@@ -52,7 +52,18 @@ async function scan(path: string): Promise<Scanned> {
   }
 }
 
-const { values, positionals, refused: misspelt } = asked(process.argv.slice(2));
+/** Prints the answer of one model as JSON, or the line that says what is wrong with it. */
+async function answer(of: () => Promise<object>): Promise<void> {
+  try {
+    process.stdout.write(`${JSON.stringify(await of())}\n`);
+  } catch (error) {
+    if (!(error instanceof CorralError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
+
+const { values, folder: place, refused: misspelt } = asked(process.argv.slice(2));
 
 if (misspelt !== undefined) {
   process.stderr.write(misspelt);
@@ -60,11 +71,13 @@ if (misspelt !== undefined) {
 } else if (values.help) {
   process.stdout.write(USAGE);
 } else if (values.judged !== undefined) {
-  process.stdout.write(`${JSON.stringify(await judge(values.judged))}\n`);
+  const { judged } = values;
+  await answer(() => judge(judged));
 } else if (values.measured !== undefined) {
-  process.stdout.write(`${JSON.stringify(await measure(values.measured))}\n`);
+  const { measured } = values;
+  await answer(() => measure(measured));
 } else {
-  const folder = resolve(positionals[0] ?? "../zoo");
+  const folder = resolve(place);
   const scanned: Scanned[] = [];
   for (const path of filesOf(folder, values.only.split(","))) scanned.push(await scan(path));
   process.stdout.write(`${scanReport(scanned).join("\n")}\n`);

@@ -1,6 +1,6 @@
 // checks and plans what each world draws of its model when an episode starts; the draw is env/kernel/world-model.ts
 import { CorralError } from "../../core/errors.ts";
-import { inLine, show } from "../../core/show.ts";
+import { inLine, listed, show } from "../../core/show.ts";
 import { mjtGeom, mjtJoint } from "../../model/enums.ts";
 import { fieldShape } from "../../model/fields.ts";
 import { describe, leftOutText, type Model } from "../../model/model.ts";
@@ -182,7 +182,10 @@ function entriesOf(
     .flatMap((id) => elementsOf(model, field, id))
     .map((index) => ({ field: name, index, nominal: values[index] }));
   const chosen = picked(place, name, all, width, only).filter((e) => exists(name, e, model, of !== undefined));
-  if (chosen.length === 0) throw bad(place, `there is no ${name} to randomise in this model`);
+  if (chosen.length === 0) {
+    const where = of === undefined ? "in this model" : `of ${listed(names.map(String))}`;
+    throw bad(place, `there is no ${name} to randomise ${where}${WITHOUT[name] ?? ""}`);
+  }
   checkPose(place, name, chosen, model);
   if (name === "body_ipos") checkCentres(place, chosen, model);
   return chosen;
@@ -197,6 +200,18 @@ function speedsOf(place: string, joints: readonly number[], { speedLimits = [], 
   if (entries.length > 0) return entries;
   throw bad(place, "none of these joints has a limit of speed: give it one, limits: { NAME: { velocity } }");
 }
+
+/** What objects have no number that means anything, and what to say instead. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  body_pos: ": bodies that float, and mocap bodies, are where their state says. Draw it in reset",
+  body_quat: ": bodies that float, and mocap bodies, lie as their state says. Draw it in reset",
+  geom_size: ": planes have no extent that anything meets",
+  qpos0: ": it is drawn of slides and hinges",
+  jnt_range: ": these joints are not limited",
+  tendon_range: ": these tendons are not limited",
+  tendon_frictionloss: ": it has to be above 0 in the MJCF, since friction makes rows",
+  actuator_forcerange: ": these actuators have no limit of force",
+};
 
 /** Whether a number means anything. Of objects that were not named only those are drawn that are not zero. */
 function exists(name: RandomField, { nominal, index }: Entry, model: Model, named: boolean): boolean {

@@ -102,8 +102,18 @@ test("records whole episodes with their model, which pictures show and NumPy rea
     expect(readFileSync(to).subarray(0, 16).toString("latin1")).toContain(start);
   }
   // a model that does not load leaves no file
-  const none = await corral(["render", join(root, "none.xml"), "--out", join(root, "none.png")]);
-  expect([none.code, existsSync(join(root, "none.png"))]).toEqual([2, false]);
+  const out = join(root, "none.png");
+  const none = await corral(["render", join(root, "none.xml"), "--out", out]);
+  expect([none.code, existsSync(out)]).toEqual([2, false]);
+  const shown = '<geom type="mesh" mesh="m" contype="0" conaffinity="0" group="2"/>';
+  const scene = join(root, "scene.xml");
+  writeFileSync(
+    scene,
+    `<mujoco><asset><mesh name="m" file="gone.stl"/></asset><worldbody><geom size="1"/>${shown}</worldbody></mujoco>`,
+  );
+  const lacks = await corral(["render", scene, "--out", out]);
+  expect([lacks.code, existsSync(out)]).toEqual([2, false]);
+  expect(lacks.stderr).toMatch(/^\[missing-file\] \S*scene\.xml names the file "gone\.stl"/);
 });
 
 test("plays continuous actions of SAC, without its replay", async () => {

@@ -60,3 +60,9 @@ test("a missing file beside the model's folder is told by its way there, not as 
   expect(error.message).toContain('names the file "../parts/hand.xml"');
   expect(error.message).toContain("Put it there");
 });
+
+test("a missing file with a quote in its name is told whole", async () => {
+  const mesh = (file: string) => `<mesh name="m" file="${file}"/>`;
+  const xml = `<mujoco><asset>${mesh("it's there.stl")}</asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>`;
+  await expect(loadModel(xml)).rejects.toMatchObject({ code: "missing-file", details: { file: "it's there.stl" } });
+});
