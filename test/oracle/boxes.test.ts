@@ -5,11 +5,11 @@ import { overlap, worldBoxes } from "../../src/physics/collision/world-boxes.ts"
 import { getMuJoCo } from "../../src/model/mujoco.ts";
 import { loadModel } from "../../src/index.ts";
 import { modelView } from "../../src/physics/view.ts";
-import { array } from "../../src/trace/control.ts";
-import { add, mul, not, or, select, type Bool, type Int } from "../../src/trace/scalar.ts";
+import { not, or, select, type Bool, type Scalar } from "../../src/trace/scalar.ts";
 import { ZERO3, type Mat3, type Vec3 } from "../../src/trace/vector.ts";
 import { geomPairs, type GeomPair } from "../../src/model/pairs.ts";
 import { mjtGeom } from "../../src/model/enums.ts";
+import { framesIn } from "../support/collider-scene.ts";
 import { createRandom } from "../support/mjcf-random.ts";
 import { program, runJs } from "../support/trace-runner.ts";
 
@@ -35,17 +35,8 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
   const mj = mujoco.MjModel.from_xml_string(MODEL);
   const data = new mujoco.MjData(mj);
   const pairs = geomPairs(model);
-  const traced = program(12 * model.ngeom, 2 * pairs.length, (x) => {
-    // read at runtime indices too
-    const all = array("frames", x.length);
-    x.forEach((value, i) => all.set(i, value));
-    const slice = (from: Int, count: number) =>
-      Array.from({ length: count }, (_, k) => all.get(add(from, k))) as unknown;
-    const frames = {
-      pos: (g: Int) => slice(mul(g, 12), 3) as Vec3,
-      mat: (g: Int) => slice(add(mul(g, 12), 3), 9) as Mat3,
-      body: () => ZERO3,
-    };
+  const verdictsOf = (x: Scalar[]): Scalar[] => {
+    const frames = framesIn(x);
     const view = modelView(model);
     const isApart = boxTest(view, frames, pairs);
     const { of, around } = worldBoxes(view, frames, pairs)!;
@@ -58,7 +49,9 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
       ...pairs.map((p) => select(isApart(p.geom1, p.geom2, p.margin + p.gap), 1, 0)),
       ...pairs.map((p) => select(isOutside(p), 1, 0)),
     ];
-  });
+  };
+  // with room edges tell boxes apart too
+  const traced = program(12 * model.ngeom, 2 * pairs.length, verdictsOf, { roomy: true });
   const r = createRandom(5);
   const rows: number[][] = [];
   const touching: boolean[][] = [];

@@ -1,10 +1,11 @@
 // two geoms at poses of the test's choice: their contacts by MuJoCo and by our colliders
 import { getMuJoCo, type MainModule, type MjData, type MjModel } from "../../src/model/mujoco.ts";
 import { colliders, makeFrame, type ColliderName, type Shape } from "../../src/physics/collision/colliders/index.ts";
+import type { GeomFrames } from "../../src/physics/collision/geom-frames.ts";
 import type { Precision } from "../../src/trace/javascript.ts";
-import { and, lt, select } from "../../src/trace/scalar.ts";
-import type { Scalar } from "../../src/trace/scalar.ts";
-import { quatToMat, type Quat } from "../../src/trace/vector.ts";
+import { array } from "../../src/trace/control.ts";
+import { add, and, lt, mul, select, type Int, type Scalar } from "../../src/trace/scalar.ts";
+import { quatToMat, ZERO3, type Mat3, type Quat, type Vec3 } from "../../src/trace/vector.ts";
 import { program, runJs, type TestProgram } from "./trace-runner.ts";
 
 export interface Contact {
@@ -85,6 +86,18 @@ export class ColliderScene implements Disposable {
 export function framesOf(pose1: Pose, pose2: Pose): Frames {
   const mat = (pose: Pose) => quatToMat(pose.slice(3) as unknown as Quat) as readonly number[];
   return [...pose1.slice(0, 3), ...mat(pose1), ...pose2.slice(0, 3), ...mat(pose2)];
+}
+
+/** Frames of a program's inputs, 12 numbers a geom, which are read at indices known only at run time too. */
+export function framesIn(x: Scalar[]): GeomFrames {
+  const all = array("frames", x.length);
+  x.forEach((value, i) => all.set(i, value));
+  const slice = (from: Int, count: number) => Array.from({ length: count }, (_, k) => all.get(add(from, k))) as unknown;
+  return {
+    pos: (g) => slice(mul(g, 12), 3) as Vec3,
+    mat: (g) => slice(add(mul(g, 12), 3), 9) as Mat3,
+    body: () => ZERO3,
+  };
 }
 
 const WIDTH = 14;

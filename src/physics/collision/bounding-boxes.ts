@@ -1,25 +1,68 @@
 // whether the boxes about two geoms are apart: tighter than their spheres where shapes are long or flat
 import { mjtGeom } from "../../model/enums.ts";
-import { abs, add, and, eq, gt, mul, or, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { variable, when } from "../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  eq,
+  gt,
+  mul,
+  or,
+  select,
+  sub,
+  sum,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import { add3, column, dot3, mulMatVec, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPair } from "../../model/pairs.ts";
 import { boxesOf, ROUNDING } from "./geom-boxes.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
-const { PLANE } = mjtGeom;
+const { PLANE, BOX } = mjtGeom;
+const NEXT = [1, 2, 0] as const;
+/** Products of differences round more than distances along a face's normal. */
+const EDGES_ROUND = 4;
 
 /** Says of two geoms, the lower mjtGeom first, at indices known while tracing or only at run time. */
 export type BoxTest = (geom1: Int, geom2: Int, reach: Scalar) => Bool;
 
+interface Box {
+  readonly axes: readonly Vec3[];
+  readonly half: Vec3;
+}
+
+/** Whether two boxes are farther apart than `reach` across an edge of each; of edges that are parallel none are. */
+function edgesApart(a: Box, b: Box, offset: Vec3, reach: Scalar): Bool {
+  const rot = a.axes.map((u) => b.axes.map((v) => dot3(u, v)));
+  const size = rot.map((row) => row.map(abs));
+  const t = a.axes.map((u) => dot3(offset, u));
+  const across = (i: number, j: number): Bool => {
+    const [p, q] = [NEXT[i], NEXT[NEXT[i]]];
+    const [r, s] = [NEXT[j], NEXT[NEXT[j]]];
+    const along = abs(sub(mul(t[q], rot[p][j]), mul(t[p], rot[q][j])));
+    const mine = add(mul(a.half[p], size[q][j]), mul(a.half[q], size[p][j]));
+    const other = add(mul(b.half[r], size[i][s]), mul(b.half[s], size[i][r]));
+    return gt(along, add(add(mine, other), reach));
+  };
+  return [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => across(i, j))).reduce(or);
+}
+
 /**
  * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the
- * boxes (geom_aabb), or along the normal of a plane. Never where worlds have sizes of their own.
+ * boxes (geom_aabb), of what crosses an edge of either where there is room, or along the normal of a plane. Never where worlds
+ * have sizes of their own.
  */
 export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, pairs: readonly GeomPair[]): BoxTest {
   if (m.geom_size.isOwn) return () => false;
   const { geom_type } = m.model;
   const { centre, half } = boxesOf(m);
+  // as `worldBoxes`: a margin of two boxes is along an axis of theirs
+  const isWide = (p: GeomPair) => [p.geom1, p.geom2].every((g) => geom_type[g] === BOX) && p.margin + p.gap > 0;
+  const hasEdges = m.form.hasRoom && !pairs.some(isWide);
   const hasPlanes = pairs.some((p) => geom_type[p.geom1] === PLANE);
 
   return (geom1, geom2, reach) => {
@@ -36,6 +79,12 @@ export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, p
       .flatMap((box, i) => box.axes.map((u, k) => [u, box.half[k], boxes[1 - i]] as const))
       .map(([u, mine, other]) => gt(abs(dot3(offset, u)), add(add(mine, extent(other, u)), slack)))
       .reduce(or);
+    if (hasEdges) {
+      const rounding = mul(EDGES_ROUND * ROUNDING, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2)));
+      const known = variable("boxes_apart", select(apart, 1, 0, "i32"), "i32");
+      when(eq(known.get(), 0), () => known.set(select(edgesApart(a, b, offset, add(reach, rounding)), 1, 0, "i32")));
+      apart = eq(known.get(), 1);
+    }
     if (hasPlanes) {
       const up = a.axes[2];
       const above = gt(dot3(offset, up), add(extent(b, up), slack));
