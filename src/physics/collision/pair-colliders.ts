@@ -1,7 +1,7 @@
 // the collider of a pair of geoms, whatever its kind: closed forms, planes with hulls, and the search for all others
 import { loop, table } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
-import { add, isNode, mul, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, and, isNode, mul, not, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import type { Hulls } from "../../model/hulls.ts";
@@ -20,6 +20,7 @@ import {
   type HullTables,
 } from "./convex/index.ts";
 import { keptCorners } from "./convex/kept-corners.ts";
+import { ofOneCentre } from "./convex/one-centre.ts";
 import { climbStarts, START_CELLS } from "./convex/starts.ts";
 import { cellLists, type CellLists } from "./convex/support-cells.ts";
 import { CLIMB_ABOVE, type SupportCells } from "./convex/types.ts";
@@ -164,7 +165,13 @@ export function pairColliders(
         collide: (a, b, reach, take) => take(listed(planeMesh(a, { ...b, hull: hullOf!(b.geom) }, reach)), 0),
       };
     const { slots, costly, long = false, leans = false, collide } = colliders[kind];
-    const all: PairCollider["collide"] = (a, b, reach, take) => take(listed(collide(a, b, reach)), 0);
+    const all: PairCollider["collide"] = (a, b, reach, take) => {
+      const found = collide(a, b, reach);
+      if (kind !== "capsule-cylinder") return take(listed(found), 0);
+      // a formula for what MuJoCo searches
+      const apart = not(ofOneCentre(a, b, options));
+      take(listed(found.map((c) => ({ ...c, exists: and(c.exists, apart) }))), 0);
+    };
     return { slots, costly, long, leans, streams: false, collide: all };
   };
   const pair = (geom1: Int, geom2: Int) => [convex(shape(geom1), kinds1), convex(shape(geom2), kinds2)] as const;

@@ -26,6 +26,7 @@ import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
 import { locate, searching, type Finder } from "./distance.ts";
 import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
+import { searchedFromOneCentre } from "./one-centre.ts";
 import { polytope } from "./polytope.ts";
 import { vector } from "./registers.ts";
 import { isKind, isPolyhedron } from "./support.ts";
@@ -129,6 +130,7 @@ export function convexContacts(
   const turns = options.turns === false ? false : and(several, not(faces));
   const search = finder ?? searching(options, scratch);
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
+  const apart = not(searchedFromOneCentre(a, b, options));
   const first = {
     dist: variable("convex_first", 0),
     pos: vector("convex_at"),
@@ -138,7 +140,7 @@ export function convexContacts(
   const find = (k: Int, p: ConvexShape, q: ConvexShape) => {
     const found = locate(p, q, reach, search);
     const pos = scale3(add3(found.from, found.to), 0.5);
-    when(and(found.hit, lt(found.dist, reach)), () => {
+    when(and(and(found.hit, apart), lt(found.dist, reach)), () => {
       const isFirst = eq(k, 0);
       when(isFirst, () => {
         first.dist.set(found.dist);
