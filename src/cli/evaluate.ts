@@ -115,7 +115,8 @@ const MOST_VALUES = 1000;
 
 function axisOf(text: string): SweepAxis {
   const [, name, spec] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  const bad = () => new UsageError(`--sweep is '${text}': pass NAME=0.5,1,1.5 or NAME=LOW:HIGH:COUNT.`);
+  const bad = () =>
+    new UsageError(`--sweep is '${text}': pass NAME=0.5,1,1.5 or NAME=LOW:HIGH:COUNT, COUNT from 2 to ${MOST_VALUES}.`);
   if (name === undefined) throw bad();
   const isRange = spec.includes(":");
   const numbers = spec.split(isRange ? ":" : ",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));

@@ -47,6 +47,8 @@ export function policyFile(path: string): PolicyFile {
   const named: Record<string, NamedArray> = {};
   for (const [name, { shape, data }] of tensors) {
     if (!(data instanceof Float32Array)) throw refuse(path, `${name} is no float32`);
+    const at = data.findIndex((x) => !Number.isFinite(x));
+    if (at >= 0) throw refuse(path, `${name}[${at}] is ${data[at]}`);
     named[name] = { shape, data: Float32Array.from(data) };
   }
   const { env } = metadata;

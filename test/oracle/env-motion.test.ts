@@ -237,6 +237,39 @@ test("motions that do not fit are refused", async () => {
   await expect(load(ROWS.slice(0, 6), { cyclic: true })).rejects.toThrow(/ends .* from where it began/);
   await expect(load(ROWS.map((r) => r.map((x) => 2 * x)))).rejects.toThrow(/is no quaternion/);
   await expect(load(ROWS, { loop: true })).rejects.toThrow(/no option "loop"/);
+  await expect(load(ROWS, { cyclic: "no" })).rejects.toThrow(/cyclic is "no"; it is true or false/);
+  await expect(load(ROWS, { key: 5 })).rejects.toThrow(/key of a motion is 5/);
+});
+
+test("files of NumPy that are no npz, and empty ones, are told of as such", async () => {
+  const root = mkdtempSync(join(tmpdir(), "corral-motion-"));
+  const file = (name: string, bytes: string) => {
+    writeFileSync(join(root, name), bytes, "latin1");
+    return loadMotion(join(root, name), { model: MODEL, fps: FPS });
+  };
+  try {
+    await expect(file("walk.npy", "\x93NUMPY\x01\x00v\x00{}\n")).rejects.toThrow(/walk\.npy is one array \(npy\)/);
+    await expect(file("walk.npz", "")).rejects.toThrow(/walk\.npz is no npz: it is empty/);
+    await expect(file("text.npz", "0,0\n1,1\n")).rejects.toThrow(/text\.npz is no npz/);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test("what is read of a motion, and how starts are spread, is refused where it is no number", async () => {
+  const motion = await loadMotion(ROWS, { model: MODEL, fps: FPS });
+  const made = (more: object) =>
+    makeVec(defineTask({ ...task(motion), ...more } as never), { numEnvs: 1, device: "cpu" });
+  for (const [more, text] of [
+    [
+      { observe: { next: motion.qpos(undefined, { ahead: NaN }) } },
+      /ahead of a motion is NaN; it is a number of seconds/,
+    ],
+    [{ observe: { next: motion.qvel(undefined, { aheed: 1 } as never) } }, /no option "aheed"; nearest: ahead/],
+    [{ reset: motion.start({ qpos: NaN }) }, /qpos of the start of a motion is NaN/],
+    [{ reset: motion.start({ qvel: -1 }) }, /qvel of the start of a motion is -1/],
+  ] as const)
+    await expect(made(more), String(text)).rejects.toThrow(text);
 });
 
 test("episodes begin more often where a world fails, which it forgets with a seed", async () => {

@@ -46,6 +46,8 @@ export interface Frames {
   readonly advance: readonly number[];
 }
 
+/** How NumPy begins a file of one array. */
+const NPY = "\x93NUMPY";
 const MOST_FRAMES = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
@@ -101,6 +103,9 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
     return rowsOf(await readFile(source, "the motion"), String(source));
   if (typeof source === "string") return rowsOfText(source, file);
   if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
+  const start = new TextDecoder("latin1").decode(source.subarray(0, 6));
+  if (start === NPY) throw bad(`${file} is one array (npy); an npz has it as qpos: np.savez(FILE, qpos=..., fps=...)`);
+  if (/\.npz$/i.test(file) && !isZip(source)) throw bad(`${file} is no npz${source.length > 0 ? "" : ": it is empty"}`);
   if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source), file);
   const files = await unpackZip(source, "the npz").catch((cause: unknown) => {
     throw bad(`its npz cannot be read: it was cut short, or is no npz`, { cause });
@@ -217,6 +222,7 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
   const { cyclic = false, quaternions = "wxyz" } = options;
   if (quaternions !== "wxyz" && quaternions !== "xyzw")
     throw bad(`quaternions is ${show(quaternions)}; it is "wxyz" or "xyzw"`);
+  if (typeof cyclic !== "boolean") throw bad(`cyclic is ${show(cyclic)}; it is true or false`);
   const given = await rowsOf(source);
   const fps = options.fps ?? given.fps;
   if (!(typeof fps === "number" && Number.isFinite(fps) && fps > 0))

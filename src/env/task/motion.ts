@@ -35,7 +35,7 @@ import { bodyId } from "./bodies.ts";
 import { readFrames, type FrameOptions, type Frames, type MotionSource } from "./motion-frames.ts";
 import type { Scene, Start, StartScene, TermSource } from "./task.ts";
 import { placeOf, termCondition } from "./term-value.ts";
-import { jointList, needs, needsOptions } from "./terms/source.ts";
+import { isNumber, jointList, needs, needsOptions } from "./terms/source.ts";
 
 export interface MotionOptions extends FrameOptions {
   /**
@@ -89,6 +89,7 @@ export class Motion {
     needs(rate >= 0 && rate <= 1, "rate of a motion", rate, "a number from 0 to 1");
     needs(least > 0 && Number.isFinite(least), "floor of a motion", least, "a number above 0");
     needs(typeof fromStart === "boolean", "fromStart of a motion", fromStart, "true or false");
+    needs(typeof key === "string" && key !== "", "key of a motion", key, "a name that is not empty");
     const drawn = (["failed", "parts", "rate", "floor"] as const).find((name) => options[name] !== undefined);
     if (drawn !== undefined) {
       needs(!fromStart, `${drawn} of a motion with fromStart`, options[drawn], NO_PARTS);
@@ -181,6 +182,8 @@ export class Motion {
     (s: StartScene): Start => {
       needsOptions("start of a motion", options, ["qpos", "qvel"]);
       const { qpos: far = 0, qvel: fast = 0 } = options;
+      for (const [name, most] of Object.entries({ qpos: far, qvel: fast }))
+        needs(isNumber(most) && most >= 0, `${name} of the start of a motion`, most, "a number of at least 0");
       const { model } = s;
       // failures are told by time, which is remembered
       if (this.#failed !== undefined) this.#begun(s);
@@ -198,7 +201,10 @@ export class Motion {
       };
     };
 
-  #now(s: Scene, { ahead = 0 }: At): Moment {
+  #now(s: Scene, at: At): Moment {
+    needsOptions("what is read of a motion", at, ["ahead"]);
+    const { ahead = 0 } = at;
+    needs(isNumber(ahead), "ahead of a motion", ahead, "a number of seconds");
     return this.#moment(add(this.time(s), ahead));
   }
 

@@ -93,6 +93,7 @@ test("refuses what is no policy, or one of something else", async () => {
     [[variant("mean", { "normalizer.mean": { shape: [3], data: new Float32Array(3) } })], 2, "normalises 3 numbers"],
     [[variant("activation", {}, { activation: "gelu" })], 2, "none of none, tanh, relu, elu, silu"],
     [[variant("clip", {}, { clip_observations: "-1" })], 2, "no bound"],
+    [[variant("nan", { "policy.0.bias": { shape: [8], data: new Float32Array(8).fill(NaN) } })], 2, "bias[0] is NaN"],
     [[variant("double", { "policy.0.bias": { shape: [8], data: new Float64Array(8) } })], 2, "no float32"],
   ];
   for (const [args, code, text] of cases) {
