@@ -26,3 +26,19 @@ export const BALANCING: TrainingDefaults = {
 
 /** Many worlds that start and are commanded differently: each update sees many of them. */
 export const VARIED = { ...CLIPPED_VALUES, rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3 };
+
+/** Walkers on terrain, who see its heights: more worlds, since each begins on ground of its own, and larger networks. */
+export const ON_TERRAIN = {
+  numEnvs: 512,
+  steps: 3_000_000,
+  config: {
+    ...CLIPPED_VALUES,
+    rolloutSteps: 32,
+    minibatches: 16,
+    epochs: 3,
+    learningRate: 1e-3,
+    targetKl: 0.03,
+    hidden: [128, 64],
+    activation: "elu",
+  },
+} as const satisfies TrainingDefaults;

@@ -1,5 +1,6 @@
 // G1Rough: the same humanoid on terrain, whose heights about it it sees; worlds come to harder rows as they walk far
 import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { ON_TERRAIN } from "../training.ts";
 import { G1_ON_TERRAIN } from "./shared.ts";
 
 /** Kinds of its ground, a column of patches each. */
@@ -19,6 +20,7 @@ const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, mi
 export const g1Rough = defineTask({
   ...G1_ON_TERRAIN,
   id: "G1Rough",
+  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1.9 } } },
   terrain: {
     ground,
     geom: "floor",

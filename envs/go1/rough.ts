@@ -1,6 +1,7 @@
 // Go1Rough: the same quadruped on terrain, whose heights about it it sees; it acts about a trot whose feet follow the ground
 import { Box, defineTask, makeTerrain, terrainHeights, terrainRow, type Scene } from "../../src/env/index.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
+import { ON_TERRAIN } from "../training.ts";
 import { JOYSTICK, standing } from "./shared.ts";
 import { clock, footholds, landings, trot } from "./trot.ts";
 
@@ -8,8 +9,7 @@ import { clock, footholds, landings, trot } from "./trot.ts";
 const STARTS_AT = 0.32;
 /** How far an action of 1 moves a servo's target (rad). */
 const ACTS = 0.3;
-const { action: _about_standing, training, ...FOLLOWS } = JOYSTICK;
-const { ppo } = training;
+const { action: _about_standing, ...FOLLOWS } = JOYSTICK;
 
 /** Kinds of its ground, a column of patches each: as high as legs of 0.43 m step over. */
 export const GO1_GROUND = [
@@ -28,7 +28,7 @@ const ground = makeTerrain({ seed: 1, rows: 8, columns: GO1_GROUND, cell: 0.2, m
 export const go1Rough = defineTask({
   ...FOLLOWS,
   id: "Go1Rough",
-  training: { ppo: { ...ppo, config: { ...ppo.config, initialLogStd: -1.5 } } },
+  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1 } } },
   actionSpace: () => new Box({ low: -3, high: 3, shape: [12] }),
   // actions move the targets of servos about those of the trot
   control: (s: Scene): Scalar[] => trot(s).map((x, i) => add(x, mul(ACTS, s.action[i]))),
