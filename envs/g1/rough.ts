@@ -20,7 +20,7 @@ const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, mi
 export const g1Rough = defineTask({
   ...G1_ON_TERRAIN,
   id: "G1Rough",
-  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1.9 } } },
+  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1 } } },
   terrain: {
     ground,
     geom: "floor",

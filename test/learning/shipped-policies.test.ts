@@ -1,6 +1,10 @@
 // policies that ship with walkers: they are of their task as it is now, and walk where without them robots fall
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
+import { go1Rough } from "../../envs/go1/rough.ts";
+import { g1Rough } from "../../envs/g1/rough.ts";
+import { readPolicy } from "../../src/export/read-policy.ts";
 import { makeVec } from "../../src/index.ts";
 import { AppliedPolicy } from "../../src/rl/networks/apply-policy.ts";
 import { policyFrom } from "../../src/runs/under-worlds.ts";
@@ -32,6 +36,16 @@ test.each([
   // 5 of the 20 seconds that pages give falls of
   expect(fell.size).toBeLessThanOrEqual(WORLDS / 4);
   expect(sum.off / STEPS / WORLDS).toBeLessThan(off);
+});
+
+test.each([
+  { env: "go1", task: go1Rough },
+  { env: "g1", task: g1Rough },
+])("what trains on terrain by default goes on from envs/$env's policy", ({ env, task }) => {
+  const hidden = readPolicy(readFileSync(`envs/${env}/rough-policy.safetensors`)).layers.slice(0, -1);
+  const { config } = task.training!.ppo!;
+  expect(config!.hidden).toEqual(hidden.map(({ outputs }) => outputs));
+  for (const { activation } of hidden) expect(config!.activation).toBe(activation);
 });
 
 test("feet of the G1 are to land farther where it is pushed", async () => {
