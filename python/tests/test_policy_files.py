@@ -36,6 +36,36 @@ def test_files_that_are_no_policies_are_refused(tmp_path: Path):
         assert raised.value.code == "bad-policy"
 
 
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"head": None}, "it has no head"),
+        ({"head": "beta"}, "its head is 'beta'"),
+        ({"activation": None}, "it has no activation"),
+        ({"low": "a"}, "could not convert"),
+        ({"low": "4.0"}, "low values"),
+        ({"policy.0.bias": None}, r"it has no policy\.0\.bias"),
+        ({"policy.0.bias": np.full(1, np.nan, np.float32)}, r"policy\.0\.bias holds numbers that are not finite, such as nan"),
+        ({"normalizer.mean": None}, r"it has no normalizer\.mean"),
+    ],
+)
+def test_a_file_in_which_something_is_wrong_is_no_policy(tmp_path: Path, change: dict, says: str):
+    save_file = pytest.importorskip("safetensors.numpy", reason="policies are read and written by safetensors").save_file
+    kept = {name: value for name, value in {**POLICY.arrays(), **POLICY.facts(), **change}.items() if value is not None}
+    facts = {name: value for name, value in kept.items() if isinstance(value, str)}
+    save_file({name: value for name, value in kept.items() if name not in facts}, tmp_path / "odd.safetensors", metadata=facts)
+    with pytest.raises(CorralError, match=says) as raised:
+        policies.load(tmp_path / "odd.safetensors")
+    assert raised.value.code == "bad-policy"
+
+
+def test_a_policy_acts_on_numbers_alone():
+    for given in ("four", [[1, 2, 3, 4], [1]], [None] * 4):
+        with pytest.raises(CorralError, match="pass numbers") as raised:
+            POLICY.act(given)
+        assert raised.value.code == "bad-shape"
+
+
 BOX = gym.spaces.Box(-3, 3, (1,), np.float32)
 
 

@@ -233,6 +233,9 @@ def test_state_parameters_and_attributes(make):
     assert np.allclose(envs.get_state("qpos")["qpos"], [[0.1, 0.05], [0.2, 0], [0.1, 0.05]])
     assert envs.get_state("qpos", worlds=[1])["qpos"].shape == (1, 2)
     assert refused(envs.set_state, qpos=[1.0]).code == "bad-shape"
+    for text in ("x", [[0, 1], [2]], [1j, 0]):
+        assert refused(envs.set_state, qpos=text).code == "bad-value"
+        assert refused(envs.set_params, goal=text).code == "bad-value"
     assert refused(envs.set_state, qpso=[1.0]).code == "unknown-field"
     assert refused(envs.get_state, "qpos", worlds=[3]).code == "bad-world"
     # more than the shared memory has room for

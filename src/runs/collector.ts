@@ -328,6 +328,8 @@ function partsOf(options: CollectorOptions): Part[] {
 
 const REMEDY = "pass what a learner has, { ...ppo.collecting, steps: 32, threads: 2 }, or sac.collecting";
 
+const MODULES = 'pass a list of URLs, such as [new URL("./my-task.mjs", import.meta.url).href]';
+
 const NAMES = [
   "numEnvs",
   "steps",
@@ -347,8 +349,12 @@ function check(id: string, options: CollectorOptions): void {
     throw badOption("options", options, REMEDY);
   const other = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));
   if (other !== undefined) throw unknownOption("a collector", other, NAMES);
-  const { env = {}, seed = 0, threads = 1, actor } = options;
+  const { env = {}, seed = 0, threads = 1, actor, modules = [] } = options;
   seedKey(seed);
+  if (!Array.isArray(modules)) throw badOption("modules", modules, MODULES);
+  // threads would look beside files of their own
+  const near = modules.find((name: unknown) => typeof name !== "string" || /^\.|^$/.test(name));
+  if (near !== undefined) throw badOption("modules", modules, MODULES);
   const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };
   for (const [name, value] of Object.entries(counts)) {
     if (value === undefined) throw badOption(name, value, REMEDY);

@@ -145,6 +145,10 @@ describe("what fails is told, and holds nothing", () => {
       'a collector has no option "thread"; nearest: threads',
     );
     expect(await codeOf({}, "NoSuchEnvironment")).toBe("unknown-env");
+    for (const modules of ["./my-task.mjs", ["./my-task.mjs"], [new URL("file:///my-task.mjs")]])
+      await expect(Collector.create(ID, { ...BASE, modules: modules as string[] })).rejects.toThrow(
+        /^\[bad-option\] modules is .*; pass a list of URLs, such as/,
+      );
     const { live, limit, source } = hostBudget().report();
     hostBudget().change({ limit: live + 10_000 });
     await expect(Collector.create(ID, BASE)).rejects.toThrowError(BudgetExceededError);

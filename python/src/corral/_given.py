@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .errors import CorralError
 
@@ -23,3 +24,15 @@ def truth(what: str, value: Any) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise CorralError("bad-option", f"{what} is {value!r}; pass True or False.")
+
+
+def numbers(code: str, what: str, value: Any) -> npt.NDArray[np.float64]:
+    """An array of numbers, and nothing that NumPy would have to read as such: text, objects, imaginary parts."""
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in "biuf":
+            return found.astype(np.float64, copy=False)
+        problem = f"of type {found.dtype}"
+    except ValueError as error:
+        problem = f"no array ({error})"
+    raise CorralError(code, f"{what} is {problem}; pass numbers.")

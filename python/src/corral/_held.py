@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ._arrays import MappedArrays
 from ._client import Client
+from ._given import numbers
 from .errors import CorralError
 from .plan import Plan
 
@@ -143,7 +144,7 @@ class Held:
             # the other side refuses it, with the nearest names
             self._client.call("setState", self._of, fields=[[name, 0]])
             raise CorralError("unknown-field", f'there is no field "{name}".')
-        found = np.asarray(value, dtype=np.float64)
+        found = numbers("bad-value", name, value)
         wanted = (count, *shape)
         if found.shape not in (wanted, shape):
             text = f"{name} has shape {found.shape}; pass {wanted}, or {shape} for all worlds."

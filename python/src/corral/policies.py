@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _node
-from ._given import path_of
+from ._given import numbers, path_of
 from ._version import __version__
 from .errors import CorralError
 
@@ -41,6 +41,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 # what PyTorch calls them
 TORCH = {"Tanh": "tanh", "ReLU": "relu", "ELU": "elu", "SiLU": "silu"}
 UNBOUNDED = 3e38
+WHOLE = "Pass a file of corral export, or of save()."
 
 
 def _refuse(text: str) -> CorralError:
@@ -90,6 +91,9 @@ class Policy:
         self.inverse_std = np.ones(self.observations, np.float32) if self.inverse_std is None else _numbers(self.inverse_std)
         if not self.mean.shape == self.inverse_std.shape == (self.observations,):
             raise _refuse(f"{self.mean.size} numbers are normalised; the first layer takes {self.observations}.")
+        for name, values in self.arrays().items():
+            if not np.isfinite(values).all():
+                raise _refuse(f"{name} holds numbers that are not finite, such as {values[~np.isfinite(values)][0]}.")
 
     @property
     def observations(self) -> int:
@@ -120,7 +124,8 @@ class Policy:
         Raises:
             CorralError: ``bad-shape`` for observations that are not as many numbers as it sees.
         """
-        seen = np.asarray(observations["policy"] if isinstance(observations, dict) else observations, np.float32)
+        given = observations["policy"] if isinstance(observations, dict) else observations
+        seen = numbers("bad-shape", "observations", given).astype(np.float32)
         if seen.shape[-1:] != (self.observations,):
             raise CorralError("bad-shape", f"observations have shape {seen.shape}; the policy sees {self.observations} numbers in each world.")
         assert self.mean is not None and self.inverse_std is not None
@@ -276,8 +281,14 @@ def load(path: str | os.PathLike[str]) -> Policy:
         facts, arrays = (_of_safetensors if ending == ".safetensors" else _of_onnx)(read, os.fspath(path))
     # each library has errors of its own for what it cannot read
     except Exception as error:
-        raise _refuse(f"{os.fspath(path)} cannot be read ({error}). Pass a file of corral export, or of save().") from error
-    return _policy_of(arrays, facts, os.fspath(path))
+        raise _refuse(f"{os.fspath(path)} cannot be read ({error}). {WHOLE}") from error
+    try:
+        return _policy_of(arrays, facts, path)
+    except KeyError as error:
+        raise _refuse(f"{path} is no whole policy: it has no {error.args[0]}. {WHOLE}") from error
+    # what texts and spaces are made of
+    except ValueError as error:
+        raise _refuse(f"{path} is no whole policy: {error}. {WHOLE}") from error
 
 
 def _policy_of(arrays: dict[str, Array], facts: dict[str, str], path: str) -> Policy:
@@ -290,6 +301,8 @@ def _policy_of(arrays: dict[str, Array], facts: dict[str, str], path: str) -> Po
     layers: list[Layer] = []
     while f"policy.{len(layers)}.weight" in arrays:
         layers.append((arrays[f"policy.{len(layers)}.weight"], arrays[f"policy.{len(layers)}.bias"]))
+    if facts["head"] not in ("gaussian", "categorical"):
+        raise ValueError(f"its head is {facts['head']!r}, neither gaussian nor categorical")
     if facts["head"] == "gaussian":
         low, high = (np.array([_number(x) for x in facts[name].split(",")], np.float32) for name in ("low", "high"))
         space: gym.Space[Any] = gym.spaces.Box(low, high, dtype=np.float32)

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from ._client import Client
-from ._given import path_of, truth
+from ._given import numbers, path_of, truth
 from ._held import Held, Snapshot, indices, integer
 from ._spaces import observation_space_of, space_of
 from .errors import CorralError
@@ -315,7 +315,7 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         """Sets parameters of the task, of all worlds or of chosen ones: one value for all, or one a world."""
         self._assert_idle("set_params")
         chosen = {} if worlds is None else {"worlds": indices(worlds)}
-        flat = {name: np.asarray(value, dtype=np.float64).ravel() for name, value in values.items()}
+        flat = {name: numbers("bad-value", name, value).ravel() for name, value in values.items()}
         self._client.call("setParams", self._of, values=flat, **chosen)
 
     def get_param(self, name: str) -> Array:

@@ -32,6 +32,9 @@ export function learnerEnvOf(env: LearnerEnv | JsVec): LearnerEnv {
       `the environment is ${what}. Pass what \`await makeVec(...)\` returns, or an object with numEnvs, singleObservationSpace, singleActionSpace, reset and step.`,
     );
   }
+  const other = (["reset", "step"] as const).find((name) => typeof own[name] !== "function");
+  if (other !== undefined)
+    throw new CorralError("bad-env", `${other} of the environment is ${show(own[other])}; pass a function.`);
   assertSizes(own as JsVec);
   let adapted = known.get(own);
   if (!adapted) known.set(own, (adapted = new JsVectorEnv(own as JsVec)));

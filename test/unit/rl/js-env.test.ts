@@ -176,6 +176,9 @@ describe("environments that cannot be", () => {
     expect(making({ numEnvs: 2, worldIds: [1, 1] })).toThrow("[bad-world-ids] worldIds has 1 twice");
     expect(() => makeJsVec("Corridr", { numEnvs: 1 })).toThrow("[unknown-env]");
     expect(() => makeJsVec("Corridr", { numEnvs: 1 })).toThrow("nearest: Corridor");
+    expect(() => learnerEnvOf(Object.assign(new Counting(), { step: 5 as never }))).toThrow(
+      /bad-env.*step.* is 5; pass/,
+    );
     expect(() => learnerEnvOf(Object.assign(new Counting(), { numEnvs: 1e9 }))).toThrow(/bad-env.*numEnvs of Counting/);
     expect(() => learnerEnvOf(Object.assign(new Counting(), { singleActionSpace: "box" }))).toThrow(
       /singleActionSpace/,
