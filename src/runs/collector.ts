@@ -327,7 +327,6 @@ function partsOf(options: CollectorOptions): Part[] {
 }
 
 const REMEDY = "pass what a learner has, { ...ppo.collecting, steps: 32, threads: 2 }, or sac.collecting";
-
 const MODULES = 'pass a list of URLs, such as [new URL("./my-task.mjs", import.meta.url).href]';
 
 const NAMES = [
@@ -351,10 +350,8 @@ function check(id: string, options: CollectorOptions): void {
   if (other !== undefined) throw unknownOption("a collector", other, NAMES);
   const { env = {}, seed = 0, threads = 1, actor, modules = [] } = options;
   seedKey(seed);
-  if (!Array.isArray(modules)) throw badOption("modules", modules, MODULES);
-  // threads would look beside files of their own
-  const near = modules.find((name: unknown) => typeof name !== "string" || /^\.|^$/.test(name));
-  if (near !== undefined) throw badOption("modules", modules, MODULES);
+  if (!Array.isArray(modules) || !modules.every((name) => typeof name === "string" && /^[^.]/.test(name)))
+    throw badOption("modules", modules, MODULES);
   const counts = { numEnvs: options.numEnvs, steps: options.steps, threads, observations: options.observations };
   for (const [name, value] of Object.entries(counts)) {
     if (value === undefined) throw badOption(name, value, REMEDY);
