@@ -36,7 +36,7 @@ function withoutRoot(text: string, root: string, folder = ""): string {
 }
 
 /** The file that MuJoCo did not find. */
-const missingIn = (text: string): string | undefined => /Error opening file '(.*)'/.exec(text)?.[1];
+const missingIn = (text: string): string | undefined => /Error opening file '([^]*?)'(?=\n|$)/.exec(text)?.[1];
 
 /** Whether a module is of no more use. One that has met many models may call functions that are not there. */
 const isCrash = (error: unknown): boolean =>

@@ -102,7 +102,7 @@ export function readSealed(path: string): Sealed {
     const what = !existsSync(path)
       ? "there is nothing"
       : source
-        ? "there is no manifest.json in it"
+        ? (source.broken ?? "there is no manifest.json in it")
         : "it is no folder, and no zip of one";
     throw new CorralError("no-bundle", `${path} is no bundle: ${what}. Pass the folder that corral wrote.`, { path });
   }
@@ -156,6 +156,8 @@ export function manifestIn(path: string): unknown {
 interface BundleSource {
   has(name: string): boolean;
   read(name: string, most?: number): Uint8Array;
+  /** Why nothing of it can be read. */
+  readonly broken?: string;
 }
 
 /** A folder, or a zip of what lies in one or of the folder itself; undefined for anything else. */
@@ -167,10 +169,12 @@ function sourceOf(path: string): BundleSource | undefined {
       read: (name, most) => readBytes(join(path, name), most),
     };
   if (!path.toLowerCase().endsWith(".zip")) return undefined;
-  const files = zippedFiles(path);
+  const whole = zippedFiles(path);
+  const files = whole ?? {};
   const manifests = Object.keys(files).filter((name) => /^([^/]+\/)?manifest\.json$/.test(name));
   const folder = manifests.length === 1 ? manifests[0].slice(0, -"manifest.json".length) : "";
   return {
+    ...(whole ? {} : { broken: "it is a zip that was cut short, or none" }),
     has: (name) => Object.hasOwn(files, folder + name),
     read(name, most = Infinity) {
       if (!Object.hasOwn(files, folder + name)) throw new Error("it is not there");
@@ -181,12 +185,12 @@ function sourceOf(path: string): BundleSource | undefined {
   };
 }
 
-/** What a zip holds; nothing where it is none. */
-function zippedFiles(path: string): Readonly<Record<string, Uint8Array>> {
+/** What a zip holds; undefined where it is none. */
+function zippedFiles(path: string): Readonly<Record<string, Uint8Array>> | undefined {
   try {
     return unpackZip(readBytes(path), path);
   } catch {
-    return {};
+    return undefined;
   }
 }
 

@@ -21,7 +21,7 @@ export function unpack(bytes: Uint8Array, what: string): unknown {
   } catch (cause) {
     throw new CorralError(
       "bundle-corrupt",
-      `${what} cannot be read: ${(cause as Error).message}.`,
+      `${what} cannot be read: ${(cause as Error).message}. Copy the bundle again from where it was written.`,
       { what },
       { cause },
     );
