@@ -4,6 +4,7 @@
 // Run: npx tsx bench/terrain.ts POLICY|RUN [EPISODES=1000] [corral|mujoco] [SEED=0]
 import { existsSync } from "node:fs";
 import "../envs/index.ts";
+import { bipedRough, BIPED_GROUND } from "../envs/biped/rough.ts";
 import { g1Rough, G1_GROUND } from "../envs/g1/rough.ts";
 import { g1 } from "../envs/g1/task.ts";
 import { go1 } from "../envs/go1/task.ts";
@@ -22,6 +23,7 @@ function onGround(level: Task<object>, { terrain, values, terminated, info }: Ta
 
 /** By the task that a policy is of; one of level ground sees no heights. */
 const TASKS = {
+  BipedRough: { task: bipedRough, columns: BIPED_GROUND },
   Go1Rough: { task: go1Rough, columns: GO1_GROUND },
   Go1Velocity: { task: onGround(go1, go1Rough), columns: GO1_GROUND },
   G1Rough: { task: g1Rough, columns: G1_GROUND },

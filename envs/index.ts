@@ -7,6 +7,7 @@ import { armReach } from "./panda/reach.ts";
 import { armTable } from "./arm_table/task.ts";
 import { dmControl } from "./dm_control/index.ts";
 import { biped } from "./biped/task.ts";
+import { bipedRough } from "./biped/rough.ts";
 import { cartpole } from "./cartpole/task.ts";
 import { g1 } from "./g1/task.ts";
 import { g1Rough } from "./g1/rough.ts";
@@ -34,6 +35,7 @@ export const tasks = [
   armReach,
   armTable,
   biped,
+  bipedRough,
   cartpole,
   ...dmControl,
   g1,

@@ -1,6 +1,6 @@
 // the legs of bipeds against MuJoCo's kinematics: the angles of a gait put feet level where they are to be
 import { expect, test } from "vitest";
-import { BIPED_GAIT } from "../../envs/biped/task.ts";
+import { BIPED_GAIT } from "../../envs/biped/shared.ts";
 import { G1_GAIT } from "../../envs/g1/shared.ts";
 import { gaitOf, pitches } from "../../envs/gait.ts";
 import { idOf } from "../../src/model/model.ts";

@@ -4,7 +4,7 @@ import { tasks } from "../../envs/index.ts";
 export const SHIPPED: readonly string[] = tasks.map(({ id }) => id).sort();
 
 /** Where others have the same robot or the same kind of ground, at less cost. */
-const FURTHER = /^(G1|Go1GetUp$|ArmPlace$|ArmReach$)/;
+const FURTHER = /^(G1|BipedRough$|Go1GetUp$|ArmPlace$|ArmReach$)/;
 
 const domainOf = (id: string): string => (id.startsWith("dm-") ? id.slice(0, id.lastIndexOf("-")) : id);
 

@@ -7,6 +7,7 @@ IDS = (
     "ArmReach",
     "ArmTable",
     "BipedVelocity",
+    "BipedRough",
     "CartPole",
     "dm-cartpole-balance",
     "dm-cartpole-balance_sparse",

@@ -1,6 +1,7 @@
 // feet that follow the ground: without a policy the G1 stands upright on a slope on which a gait for planes topples, and its
 // gait strides slower there than it is told to, as where it tilts
 import { expect, test } from "vitest";
+import { bipedRough } from "../../../envs/biped/rough.ts";
 import { g1Rough } from "../../../envs/g1/rough.ts";
 import { G1 } from "../../../envs/g1/shared.ts";
 import { makeTerrain, makeVec, type StartScene, type Task } from "../../../src/env/index.ts";
@@ -87,10 +88,13 @@ test("its gait strides slower where the ground about it is uneven, and where it 
   expect(await followed(0, -0.3)).toBeLessThan(0.05);
 });
 
-test("feet start above their ground, however poses are drawn", async () => {
+test.each([
+  { robot: "G1", rough: g1Rough },
+  { robot: "biped", rough: bipedRough },
+])("feet of the $robot start above their ground, however poses are drawn", async ({ rough }) => {
   const worlds = 256;
   const level = makeTerrain({ rows: 1, columns: ["flat"], cell: 0.2, middle: 1.6, border: 8, as: "boxes" });
-  const task = { ...g1Rough, id: "StartingAbove", terrain: { ground: level, geom: g1Rough.terrain!.geom } };
+  const task = { ...rough, id: "StartingAbove", terrain: { ground: level, geom: rough.terrain!.geom } };
   await using env = await makeVec(task, { numEnvs: worlds, device: "wasm", threads: 1, recorder: false });
   await env.reset({ seed: 1 });
   const { qpos } = await env.getState(["qpos"]);

@@ -1,0 +1,54 @@
+// BipedRough: the same biped on terrain, whose heights about it it sees; worlds begin on all of its rows
+import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { ON_TERRAIN } from "../training.ts";
+import { BIPED_ON_TERRAIN } from "./shared.ts";
+
+/** Kinds of its ground, a column of patches each: as high for its legs of 0.4 m as the G1's for its own of 0.6 m. */
+export const BIPED_GROUND = [
+  "flat",
+  { kind: "squares", height: [0.01, 0.04] },
+  { kind: "slope-up", angle: [0, 0.25] },
+  { kind: "slope-down", angle: [0, 0.25] },
+  { kind: "stairs-up", rise: [0.015, 0.08], tread: 0.4 },
+  { kind: "stairs-down", rise: [0.015, 0.08], tread: 0.4 },
+  { kind: "boxes", height: [0.015, 0.07], count: 20 },
+] as const;
+
+// feet catch at edges between a field's triangles; episodes do not lead over the border
+const ground = makeTerrain({
+  seed: 1,
+  rows: 8,
+  columns: BIPED_GROUND,
+  cell: 0.2,
+  middle: 1.6,
+  border: 16,
+  as: "boxes",
+});
+
+export const bipedRough = defineTask({
+  ...BIPED_ON_TERRAIN,
+  id: "BipedRough",
+  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1.5 } } },
+  terrain: {
+    ground,
+    geom: "floor",
+    // soft feet sink in, and the sides of boxes then stop them
+    priority: 1,
+    solref: [0.01, 1],
+    // about a gait that walks robots begin on all rows
+    startRows: 8,
+    promote: "length(qpos[0:2]) > 3",
+    demote: "length(qpos[0:2]) < 1",
+  },
+  values: { ...BIPED_ON_TERRAIN.values, under: terrainHeights("torso", { size: [0, 0], counts: [1, 1] }) },
+  observe: {
+    ...BIPED_ON_TERRAIN.observe,
+    heights: {
+      value: terrainHeights("torso", { size: [0.9, 0.6], counts: [7, 5] }),
+      noise: { uniform: [-0.02, 0.02] },
+      clip: [-1, 0],
+    },
+  },
+  terminated: { fallen: "under > -0.3 || down.z > -0.7" },
+  info: { ...BIPED_ON_TERRAIN.info, row: terrainRow() },
+});
