@@ -1,8 +1,9 @@
 // geom pairs that can touch, in the order in which MuJoCo makes their contacts (mj_collision)
-import { mjMINMU, mjMINVAL, mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj } from "./enums.ts";
+import { mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj } from "./enums.ts";
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
 import type { Model } from "./model-data.ts";
+import { bounded, sharedParams, type ContactParams } from "./pair-params.ts";
 
 /** A pair of geoms that can touch, with the combined parameters of its contacts. */
 export interface GeomPair {
@@ -139,71 +140,31 @@ function maxContacts(model: Model, geom1: number, geom2: number): number {
   return 5;
 }
 
-/** Weight of the first geom when parameters are mixed. */
-function mixWeight(s1: number, s2: number): number {
-  if (s1 >= mjMINVAL && s2 >= mjMINVAL) return s1 / (s1 + s2);
-  if (s1 < mjMINVAL && s2 < mjMINVAL) return 0.5;
-  return s1 < mjMINVAL ? 0 : 1;
-}
-
-type ContactParams = Pick<GeomPair, "condim" | "friction" | "solref" | "solimp" | "adhesion">;
-
-/** Parameters of one geom's contacts. */
-function ownParams(model: Model, g: number): ContactParams {
-  const [slide, spin, roll] = row(model.geom_friction, g, 3);
-  return {
-    condim: model.geom_condim[g],
-    friction: [slide, slide, spin, roll, roll],
-    solref: row(model.geom_solref, g, 2),
-    solimp: row(model.geom_solimp, g, 5),
-    adhesion: model.geom_adhesion[g],
-  };
-}
-
-/** Combined parameters of two geoms (mj_contactParam). */
-function mixedParams(model: Model, g1: number, g2: number): ContactParams {
-  const [p1, p2] = [ownParams(model, g1), ownParams(model, g2)];
-  const [priority1, priority2] = [model.geom_priority[g1], model.geom_priority[g2]];
-  if (priority1 !== priority2) return priority1 > priority2 ? p1 : p2;
-
-  const mix = mixWeight(model.geom_solmix[g1], model.geom_solmix[g2]);
-  const blend = (a: readonly number[], b: readonly number[]) => a.map((x, i) => mix * x + (1 - mix) * b[i]);
-  const lower = (a: readonly number[], b: readonly number[]) => a.map((x, i) => Math.min(x, b[i]));
-
-  // two time constants mix; stiffness and damping given directly (negative) take the lower
-  const standard = p1.solref[0] > 0 && p2.solref[0] > 0;
-  return {
-    condim: Math.max(p1.condim, p2.condim),
-    friction: p1.friction.map((x, i) => Math.max(x, p2.friction[i])),
-    solref: standard ? blend(p1.solref, p2.solref) : lower(p1.solref, p2.solref),
-    solimp: blend(p1.solimp, p2.solimp),
-    adhesion: p1.adhesion + p2.adhesion,
-  };
-}
-
 /** Constraint rows of a contact. */
 function contactRows(model: Model, condim: number): number {
   if (condim === 1) return 1;
   return model.opt.cone === mjtCone.PYRAMIDAL ? 2 * (condim - 1) : condim;
 }
 
-function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
+const NONE: readonly number[] = [0, 0];
+
+function makePair(model: Model, a: number, b: number, ipair: number, mixed: ReturnType<typeof sharedParams>): GeomPair {
   const [geom1, geom2] = model.geom_type[a] > model.geom_type[b] ? [b, a] : [a, b];
   const explicit = ipair >= 0;
   const params: ContactParams = explicit
     ? {
         condim: model.pair_dim[ipair],
-        friction: row(model.pair_friction, ipair, 5),
+        friction: bounded(row(model.pair_friction, ipair, 5)),
         solref: row(model.pair_solref, ipair, 2),
         solimp: row(model.pair_solimp, ipair, 5),
         adhesion: model.pair_adhesion[ipair],
       }
-    : mixedParams(model, geom1, geom2);
+    : mixed(geom1, geom2);
 
   const override = (model.opt.enableflags & mjtEnableBit.OVERRIDE) !== 0;
   const { opt } = model;
-  const friction = override ? opt.o_friction : params.friction;
-  const solreffriction = explicit ? row(model.pair_solreffriction, ipair, 2) : [0, 0];
+  const friction = override ? bounded(opt.o_friction) : params.friction;
+  const solreffriction = explicit ? row(model.pair_solreffriction, ipair, 2) : NONE;
   const margin = explicit ? model.pair_margin[ipair] : model.geom_margin[geom1] + model.geom_margin[geom2];
   const gap = explicit ? model.pair_gap[ipair] : model.geom_gap[geom1] + model.geom_gap[geom2];
   const moves = [geom1, geom2].some((g) => model.body_dofnum[model.body_weldid[model.geom_bodyid[g]]] > 0);
@@ -215,7 +176,7 @@ function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
     ncon: maxContacts(model, geom1, geom2),
     nrow: moves ? contactRows(model, params.condim) : 0,
     condim: params.condim,
-    friction: friction.map((x) => Math.max(mjMINMU, x)),
+    friction,
     solref: override ? opt.o_solref : params.solref,
     solreffriction: override ? opt.o_solref : solreffriction,
     solimp: override ? opt.o_solimp : params.solimp,
@@ -226,13 +187,20 @@ function makePair(model: Model, a: number, b: number, ipair: number): GeomPair {
 }
 
 /** Geom pairs of two bodies, in contact order. */
-function pairsOfBodies(model: Model, b1: number, b2: number, merged: ReadonlySet<string>): GeomPair[] {
+function pairsOfBodies(
+  model: Model,
+  b1: number,
+  b2: number,
+  merged: ReadonlySet<string>,
+  mixed: ReturnType<typeof sharedParams>,
+): GeomPair[] {
   const out: GeomPair[] = [];
   const { body_geomadr: adr, body_geomnum: num } = model;
   for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
     for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
-      const known = merged.has(`${g1} ${g2}`) || merged.has(`${g2} ${g1}`);
-      if (!known && hasCollider(model, g1, g2) && bitsMatch(model, g1, g2)) out.push(makePair(model, g1, g2, -1));
+      const known = merged.size > 0 && (merged.has(`${g1} ${g2}`) || merged.has(`${g2} ${g1}`));
+      if (!known && hasCollider(model, g1, g2) && bitsMatch(model, g1, g2))
+        out.push(makePair(model, g1, g2, -1, mixed));
     }
   }
 
@@ -266,8 +234,8 @@ export function countPairs(model: Model, most = Infinity): number {
   return count;
 }
 
-/** Pairs of geoms beyond which kernels would neither be compiled nor run in a time that anybody waits for. */
-export const MAX_PAIRS = 1 << 16;
+/** Pairs of geoms beyond which nobody would wait for a kernel; a bit of each is as much as a GPU's private array holds. */
+export const MAX_PAIRS = 1 << 21;
 
 /** Pairs that a refusal counts on to, in a moment. */
 const MOST_COUNTED = 1 << 24;
@@ -305,6 +273,7 @@ function makePairs(model: Model): GeomPair[] {
   if (noContacts(model)) return [];
 
   const out: GeomPair[] = [];
+  const mixed = sharedParams(model);
   let next = 0;
   // explicit pairs up to a signature; their geoms are not paired again
   const takeExplicit = (signature: number): Set<string> => {
@@ -312,7 +281,7 @@ function makePairs(model: Model): GeomPair[] {
     for (; next < model.npair && model.pair_signature[next] <= signature; next++) {
       const [g1, g2] = [model.pair_geom1[next], model.pair_geom2[next]];
       if (model.pair_signature[next] === signature) taken.add(`${g1} ${g2}`);
-      if (hasCollider(model, g1, g2)) out.push(makePair(model, g1, g2, next));
+      if (hasCollider(model, g1, g2)) out.push(makePair(model, g1, g2, next, mixed));
     }
     return taken;
   };
@@ -324,7 +293,7 @@ function makePairs(model: Model): GeomPair[] {
       const signature = (b1 << 16) + b2;
       const merged = takeExplicit(signature);
       if (excluded.has(signature)) continue;
-      for (const pair of pairsOfBodies(model, b1, b2, merged)) out.push(pair);
+      for (const pair of pairsOfBodies(model, b1, b2, merged, mixed)) out.push(pair);
     }
   }
   takeExplicit(Infinity);

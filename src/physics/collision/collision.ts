@@ -42,7 +42,7 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
   const colliders = pairColliders(m, pairs, frames, isPool);
   const kinds = pairs.map((p) => pairKind(m.model, p));
   const leans = kinds.some((kind) => colliders.of(kind).leans);
-  const most = Math.max(0, ...kinds.map((kind) => colliders.of(kind).slots));
+  const most = kinds.reduce((slots, kind) => Math.max(slots, colliders.of(kind).slots), 0);
   const geoms = geomsAt(pairs);
 
   const store = isPool

@@ -80,7 +80,6 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
     });
     keepAll(p.place, p, candidates.get());
   };
-  const placeOf = new Map(pairs.map((p, k) => [p, k]));
   const contacts = (): ContactSlots => {
     const kept = min(count.get(), capacity);
     const overflow: Bool = capacity < pairs.reduce((n, p) => n + p.ncon, 0) ? ne(sub(count.get(), kept), 0) : false;
@@ -92,7 +91,7 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
       count: kept,
       overflow,
       table(name, of, type = "f32") {
-        const values = pairs.map(of);
+        const values = pairs.map((p, k) => of(p, k));
         if (values.every((v) => v === values[0])) return () => values[0];
         for (const end of [0, 1] as const) {
           const perGeom = byGeom(pairs, values, end, ngeom);
@@ -104,7 +103,7 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
         if (values.some(isNode) && values.length - distinct.length >= MANY) {
           // numbers that worlds have of their own, such as of a body's pairs with all of the ground
           const place = new Map(distinct.map((value, i) => [value, i]));
-          const index = this.table(`${name}_of`, (p) => place.get(values[placeOf.get(p)!])!, "i32");
+          const index = this.table(`${name}_of`, (_, k) => place.get(values[k])!, "i32");
           const read = slotValues(name, distinct, type);
           return (slot) => read(index(slot));
         }

@@ -10,8 +10,8 @@ import type { Found } from "./pair-colliders.ts";
 /** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
 export interface ContactSlots {
   readonly pairs: readonly GeomPair[];
-  /** A number of the pair that a slot belongs to. */
-  table(name: string, of: (pair: GeomPair) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  /** A number of the pair that a slot belongs to, by the pair and its place among all. */
+  table(name: string, of: (pair: GeomPair, place: number) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
   readonly nslot: number;
   readonly nconmax: number;
   /** Contacts nearer than margin + gap (mjData.ncon). */

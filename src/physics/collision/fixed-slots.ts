@@ -113,7 +113,7 @@ function activeList(f: Detected): ContactSlots {
     table: (name, of, type) =>
       slotValues(
         name,
-        f.pairOf.map((k) => of(f.pairs[k])),
+        f.pairOf.map((k) => of(f.pairs[k], k)),
         type,
       ),
     nslot,

@@ -30,7 +30,15 @@ import type { ConeParams } from "./cone.ts";
 import { jointMotions } from "./dof-signs.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
 import { atEnd, contactAref } from "./end-of-step.ts";
-import { compliance, impedance, impedanceCurves, leastCompliance, references, regularizer } from "./impedance.ts";
+import {
+  compliance,
+  impedance,
+  impedanceCurves,
+  type Compliance,
+  leastCompliance,
+  references,
+  regularizer,
+} from "./impedance.ts";
 import { leastResolved, MINVAL2, needsAnother, resolvedStiffness } from "./contact-stiffness.ts";
 import { contactWeight } from "./contact-weight.ts";
 import { isDiscrete } from "./metric-weights.ts";
@@ -85,6 +93,7 @@ export interface ContactRows {
 function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   const { model } = m;
   if (model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;
+  if (!m.geom_friction.isOwn && !m.pair_friction.isOwn) return p.friction;
   if (p.ipair >= 0) {
     const own = m.pair_friction.run(5 * p.ipair, 5);
     return own.some(isNode) ? own.map((x) => max(x, mjMINMU)) : p.friction;
@@ -129,52 +138,63 @@ function mixFriction<T>(
   return first === second ? a.map((x, k) => larger(x, b[k])) : first > second ? a : b;
 }
 
+/** Compliances by the arrays that they are of, which pairs of like geoms share. */
+function compliances(): typeof compliance {
+  const known = new Map<ArrayLike<number>, Map<ArrayLike<number>, Compliance>>();
+  return (solref, solimp) => {
+    const those = known.get(solref) ?? new Map<ArrayLike<number>, Compliance>();
+    known.set(solref, those);
+    const found = those.get(solimp) ?? compliance(solref, solimp);
+    those.set(solimp, found);
+    return found;
+  };
+}
+
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
 function slotParams(m: ModelView, slots: ContactSlots) {
   const { pairs } = slots;
   const { model } = m;
-  const of = (name: string, f: (p: GeomPair) => Scalar, type: "f32" | "i32" = "f32") =>
+  const of = (name: string, f: (p: GeomPair, pair: number) => Scalar, type: "f32" | "i32" = "f32") =>
     slots.table(`con_${name}`, f, type);
-  const normal = pairs.map((p) => compliance(p.solref, p.solimp));
+  const complianceOf = compliances();
+  const normal = pairs.map((p) => complianceOf(p.solref, p.solimp));
   const tangent = pairs.map((p) => {
     const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
-    return compliance(own ? p.solreffriction : p.solref, p.solimp);
+    return complianceOf(own ? p.solreffriction : p.solref, p.solimp);
   });
-  const place = new Map(pairs.map((p, k) => [p, k]));
   const column = (suffix: string) => (name: string, f: (pair: number) => number) =>
-    of(`${name}${suffix}`, (p) => f(place.get(p)!));
+    of(`${name}${suffix}`, (_, pair) => f(pair));
   const weight = (p: GeomPair) =>
     add(m.body_invweight0.at(2 * model.geom_bodyid[p.geom1]), m.body_invweight0.at(2 * model.geom_bodyid[p.geom2]));
-  const frictions = new Map(pairs.map((p) => [p, pairFriction(m, p)]));
-  const friction = (p: GeomPair, k: number): Scalar => frictions.get(p)![k];
+  const frictions = pairs.map((p) => pairFriction(m, p));
   const impratio = Math.max(1e-15, m.opt.impratio);
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
   const hasEdges = (p: GeomPair) => pyramidal && p.condim > 1;
-  const edges = (p: GeomPair): Scalar => mul(square(friction(p, 0)), 2 / impratio);
-  const diag = (p: GeomPair) =>
-    hasEdges(p) ? mul(mul(weight(p), add(1, square(friction(p, 0)))), edges(p)) : weight(p);
+  const edges = (slide: Scalar): Scalar => mul(square(slide), 2 / impratio);
+  const diag = (p: GeomPair, [slide]: readonly Scalar[]) =>
+    hasEdges(p) ? mul(mul(weight(p), add(1, square(slide))), edges(slide)) : weight(p);
   // MuJoCo bounds R before it takes 2 mu² of it: no other bound is reached where that leaves more than mjMINVAL
-  const least = (p: GeomPair): Scalar => {
-    const R = mul(leastCompliance(compliance(p.solref, p.solimp)), diag(p));
-    return hasEdges(p) && !(typeof R === "number" && R >= MINVAL) ? mul(MINVAL, edges(p)) : MINVAL;
+  const least = (p: GeomPair, k: number): Scalar => {
+    const R = mul(leastCompliance(normal[k]), diag(p, frictions[k]));
+    return hasEdges(p) && !(typeof R === "number" && R >= MINVAL) ? mul(MINVAL, edges(frictions[k][0])) : MINVAL;
   };
   return {
     condim: of("condim", (p) => p.condim),
-    friction: [0, 1, 2, 3, 4].map((k) => of(`friction${k}`, (p) => friction(p, k))),
+    friction: [0, 1, 2, 3, 4].map((i) => of(`friction${i}`, (_, k) => frictions[k][i])),
     margin: of("margin", (p) => p.margin),
     // up to where contacts make rows
     reach: of("reach", (p) => (p.adhesion === 0 ? p.margin : p.margin + p.gap)),
     adhesion: of("adhesion", (p) => p.adhesion),
     weight: of("weight", weight),
-    diag: of("diag", diag),
-    edges: of("edges", (p) => (hasEdges(p) ? edges(p) : 1)),
+    diag: of("diag", (p, k) => diag(p, frictions[k])),
+    edges: of("edges", (p, k) => (hasEdges(p) ? edges(frictions[k][0]) : 1)),
     least: of("least_R", least),
     // R of the tangents against that of the normal (elliptic)
-    tangentD: [0, 1, 2, 3, 4].map((k) =>
-      of(`tangentD${k}`, (p) => div(mul(impratio, square(friction(p, k))), square(friction(p, 0)))),
+    tangentD: [0, 1, 2, 3, 4].map((i) =>
+      of(`tangentD${i}`, (_, k) => div(mul(impratio, square(frictions[k][i])), square(frictions[k][0]))),
     ),
-    mu: of("mu", (p) => div(friction(p, 0), Math.sqrt(impratio))),
+    mu: of("mu", (_, k) => div(frictions[k][0], Math.sqrt(impratio))),
     curve: impedanceCurves(column(""), (k) => normal[k]),
     normal: references(m, column("_normal"), normal),
     tangent: references(m, column("_tangent"), tangent),
@@ -184,7 +204,7 @@ function slotParams(m: ModelView, slots: ContactSlots) {
 /** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
 export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): ContactRows {
   const { model } = m;
-  const dim = Math.max(0, ...slots.pairs.map((p) => p.condim));
+  const dim = slots.pairs.reduce((most, p) => Math.max(most, p.condim), 0);
   const params = slotParams(m, slots);
   // registers are read once, before any loop over contacts: constants among them fold there
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);

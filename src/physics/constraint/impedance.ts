@@ -135,7 +135,13 @@ export function impedanceCurves(
   column: (name: string, of: (place: number) => number) => (place: Int) => Scalar,
   at: (place: number) => Compliance,
 ): (place: Int) => ImpedanceNumbers {
-  const columns = CURVE.map((n) => column(n, (place) => impedanceNumbers(at(place))[n]));
+  const known = new Map<Compliance, ReturnType<typeof impedanceNumbers>>();
+  const numbers = (c: Compliance) => {
+    const found = known.get(c) ?? impedanceNumbers(c);
+    known.set(c, found);
+    return found;
+  };
+  const columns = CURVE.map((n) => column(n, (place) => numbers(at(place))[n]));
   return (place) => Object.fromEntries(CURVE.map((n, i) => [n, columns[i](place)])) as unknown as ImpedanceNumbers;
 }
 
@@ -146,10 +152,12 @@ export function references(
   places: readonly Compliance[],
 ): (place: Int) => Reference {
   const keyOf = (c: Compliance) => JSON.stringify([c.solref, c.dmax]);
-  const kinds = new Map(places.map((c) => [keyOf(c), c]));
+  const distinct = [...new Set(places)];
+  const kinds = new Map(distinct.map((c) => [keyOf(c), c]));
   const keys = [...kinds.keys()];
   const values = [...kinds.values()].map((c) => reference(m, c));
-  const kind = column("kind", (place) => keys.indexOf(keyOf(places[place])));
+  const kindOf = new Map(distinct.map((c) => [c, keys.indexOf(keyOf(c))]));
+  const kind = column("kind", (place) => kindOf.get(places[place])!);
   return (place) => {
     const which = kind(place);
     if (!isNode(which)) return values[which] ?? { K: 0, B: 0 };

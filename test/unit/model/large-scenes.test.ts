@@ -1,5 +1,6 @@
 // models of thousands of geoms: a plan or a refusal, never a wait or a stack that runs over
 import { expect, test } from "vitest";
+import { compareWithMuJoCo } from "../../../src/compare/compare.ts";
 import { planSimulation } from "../../../src/batch/simulation.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { constraintBound, countPairs, geomPairs, MAX_PAIRS } from "../../../src/model/pairs.ts";
@@ -14,6 +15,17 @@ const balls = (count: number, bits = ""): Promise<Model> => {
     ${Array.from({ length: count }, (_, i) => ball(i)).join("")}</worldbody></mujoco>`);
 };
 
+/** Free bodies in rings of `size` balls, each half sunk into the next and the lowest into a plane. */
+const clusters = (count: number, size: number): Promise<Model> => {
+  const ring = Array.from({ length: size }, (_, k) => {
+    const angle = (2 * Math.PI * k) / size;
+    return `<geom size="0.02" pos="${0.2 * Math.cos(angle)} ${0.2 * Math.sin(angle)} 0"/>`;
+  }).join("");
+  const body = (i: number) => `<body pos="0 0 ${0.018 + 0.036 * i}"><freejoint/>${ring}</body>`;
+  return loadModel(`<mujoco><worldbody><geom type="plane" size="5 5 0.1"/>
+    ${Array.from({ length: count }, (_, i) => body(i)).join("")}</worldbody></mujoco>`);
+};
+
 test("counted pairs are those that are made, explicit ones too", async () => {
   for (const name of TEST_MODELS) {
     const model = await loadTestModel(name);
@@ -24,8 +36,9 @@ test("counted pairs are those that are made, explicit ones too", async () => {
 });
 
 test("more pairs than any world could test are refused, whatever is asked of the model", async () => {
-  const model = await balls(1200);
-  expect(countPairs(model)).toBe((1200 * 1201) / 2);
+  // 40 bodies of 52 balls: millions of pairs, few bodies
+  const model = await clusters(40, 52);
+  expect(countPairs(model)).toBe(((40 * 39) / 2) * 52 * 52 + 40 * 52);
   for (const call of [
     () => planSimulation(model, { numEnvs: 8 }),
     () => unsupportedFeatures(model),
@@ -33,8 +46,16 @@ test("more pairs than any world could test are refused, whatever is asked of the
     () => geomPairs(model),
   ])
     expect(call).toThrow(
-      /\[too-many-pairs\] 720600 pairs among the 1201 geoms .* 65536 are the most.* contype and conaffinity/,
+      /\[too-many-pairs\] 2111200 pairs among the 2081 geoms .* 2097152 are the most.* contype and conaffinity/,
     );
+});
+
+test("a world of 75,000 pairs steps as MuJoCo's does", async () => {
+  const model = await clusters(22, 18);
+  expect(geomPairs(model).length).toBe(((22 * 21) / 2) * 18 * 18 + 22 * 18);
+  const { contacts, verdict } = await compareWithMuJoCo(model, { steps: 4, envs: 1, device: "wasm" });
+  expect(verdict.reasons).toEqual([]);
+  expect(contacts.most).toBeGreaterThan(20);
 });
 
 test("as many as are allowed have a plan", async () => {
