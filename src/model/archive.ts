@@ -5,6 +5,8 @@ import { formatBytes } from "../core/units.ts";
 
 /** Bytes that an archive may unpack to. */
 const MOST = 2 ** 30;
+/** Bytes of an XML: a text of twice as many is none that JavaScript holds. */
+const MOST_XML = 2 ** 28;
 /** Words that parts of a zip begin with. */
 const [ENTRY, END] = [0x02014b50, 0x06054b50];
 const STORED = 0;
@@ -23,8 +25,9 @@ export interface ZipEntry {
   readonly path: string;
   readonly data: Uint8Array;
   readonly isDeflated: boolean;
-  /** Bytes unpacked, by what the zip says. */
+  /** Bytes unpacked, and their CRC-32, by what the zip says. */
   readonly size: number;
+  readonly crc: number;
 }
 
 /**
@@ -44,7 +47,7 @@ export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
     for (let i = 0; i < count; i++) {
       if (view.getUint32(at, true) !== ENTRY) throw bad(name, "its directory is damaged");
       const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
-      const [packed, size] = [view.getUint32(at + 20, true), view.getUint32(at + 24, true)];
+      const [crc, packed, size] = [16, 20, 24].map((k) => view.getUint32(at + k, true));
       const [length, extra, comment] = [28, 30, 32].map((k) => view.getUint16(at + k, true));
       const local = view.getUint32(at + 42, true);
       const path = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + length)).replaceAll("\\", "/");
@@ -58,7 +61,7 @@ export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
       const data = bytes.subarray(start, start + packed);
       const parts = path.split("/").filter((part) => part !== "" && part !== ".");
       if (parts.includes("..")) throw bad(name, `${inLine(path)} leads out of it`);
-      files.push({ path: parts.join("/"), data, isDeflated: method === DEFLATED, size });
+      files.push({ path: parts.join("/"), data, isDeflated: method === DEFLATED, size, crc });
     }
   } catch (error) {
     throw unreadable(error, name);
@@ -74,6 +77,8 @@ export const unreadable = (error: unknown, name: string): CorralError =>
 export function modelIn(files: Readonly<Record<string, Uint8Array>>, name: string): string {
   const models = Object.entries(files).flatMap(([path, content]) => {
     if (!/\.(xml|mjcf|urdf)$/i.test(path) || path.startsWith("__MACOSX/")) return [];
+    if (content.length > MOST_XML)
+      throw bad(name, `${inLine(path)} has ${formatBytes(content.length)}, an XML at most ${formatBytes(MOST_XML)}`);
     const text = new TextDecoder().decode(content);
     return /<(mujoco|robot)[\s>]/.test(text) ? [{ path, text }] : [];
   });

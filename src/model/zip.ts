@@ -1,5 +1,6 @@
 // zips unpacked at once
-import { inflateRawSync } from "node:zlib";
+import { crc32, inflateRawSync } from "node:zlib";
+import { inLine } from "../core/show.ts";
 import { unreadable, zipEntries } from "./archive.ts";
 
 /**
@@ -8,10 +9,12 @@ import { unreadable, zipEntries } from "./archive.ts";
  */
 export function unpackZip(bytes: Uint8Array, name: string): Record<string, Uint8Array> {
   try {
-    const files = zipEntries(bytes, name).map(({ path, data, isDeflated, size }): [string, Uint8Array] => [
-      path,
-      isDeflated ? new Uint8Array(inflateRawSync(data, { maxOutputLength: Math.max(1, size) })) : data.slice(),
-    ]);
+    const files = zipEntries(bytes, name).map(({ path, data, isDeflated, size, crc }): [string, Uint8Array] => {
+      const most = Math.max(1, size);
+      const content = isDeflated ? new Uint8Array(inflateRawSync(data, { maxOutputLength: most })) : data.slice();
+      if (crc32(content) !== crc) throw new Error(`${inLine(path)} has other bytes than were packed`);
+      return [path, content];
+    });
     return Object.fromEntries(files);
   } catch (error) {
     throw unreadable(error, name);

@@ -49,7 +49,7 @@ export interface Planner {
 /** Is the text the path of a model rather than the id of an environment? */
 export function isModelPath(target: string): boolean {
   if (isRegistered(target)) return false;
-  return /\.(xml|mjcf|urdf)$/i.test(target) || /[/\\]/.test(target) || isThere(target);
+  return /\.(xml|mjcf|urdf|zip)$/i.test(target) || /[/\\]/.test(target) || isThere(target);
 }
 
 const isModel = (target: PlanTarget | null): target is Model =>

@@ -162,6 +162,7 @@ describe("corral compare", () => {
     [["compare", PENDULUM, "--set", "timestep=0"], "[bad-option]"],
     [["compare", PENDULUM, "--set", "time_step=0.1"], "nearest: timestep"],
     [["compare", "nothing/here.xml"], "[missing-file]"],
+    [["compare", "nothing.zip"], "[missing-file]"],
     [["compare", "Ant-v6"], "nearest: Ant-v5"],
     [["compare", PENDULUM, "--bogus"], "Unknown option '--bogus'"],
   ])("%j is bad usage", async (args, text) => {

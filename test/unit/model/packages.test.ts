@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CorralError } from "../../../src/core/errors.ts";
+import { modelIn } from "../../../src/model/archive.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { createOracle } from "../../../src/model/oracle.ts";
 
@@ -93,6 +94,19 @@ describe("a model in a zip", () => {
   ])("that is %s is refused", async (label, change) => {
     const path = put(`bad ${label}.zip`, change(zip(FILES)));
     expect((await refusal(loadModel(path))).code).toBe("bad-archive");
+  });
+
+  test("whose bytes were altered, or whose XML is larger than a text, is refused", async () => {
+    const bytes = zip(FILES);
+    // of the second file, which is stored
+    bytes[Buffer.from(bytes).indexOf("<compiler")] ^= 1;
+    const error = await refusal(loadModel(put("altered.zip", bytes)));
+    expect([error.code, error.message]).toEqual([
+      "bad-archive",
+      expect.stringContaining("has other bytes than were packed"),
+    ]);
+    const large = { "scene.xml": new Uint8Array(2 ** 28 + 1) };
+    expect(() => modelIn(large, "large.zip")).toThrow(/^\[bad-archive\].*scene\.xml has .*, an XML at most 256 MiB/);
   });
 
   test("without a model is refused", async () => {
