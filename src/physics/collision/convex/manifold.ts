@@ -107,7 +107,9 @@ export function manifold(
       loop(counts.get(other), (j) => {
         const face = list.get(add(mul(other, MOST_FACES), j));
         const mine = add(mul(j, MOST_EDGES), order);
-        const lies = lt(abs(dot3(along, faces.normal(other, face))), ALONG);
+        const normal = faces.normal(other, face);
+        // no edge lies along a face that looks the other way
+        const lies = and(lt(abs(dot3(along, normal)), ALONG), gt(dot3(normal, out(other)), 0));
         const better = and(lies, lt(mine, rank.get()));
         rank.set(select(better, mine, rank.get(), "i32"));
         ends[0].setIf(better, p);

@@ -176,7 +176,7 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
                 count.set(0);
               });
               when(and(eq(some, most.get()), and(lt(count.get(), MOST_FACES), gt(left.get(), 0))), () => {
-                when(gt(upright, 0), () => push(face));
+                push(face);
                 left.set(sub(left.get(), select(known, 1, 0, "i32")));
               });
             });
