@@ -13,8 +13,8 @@ import { unpackZip } from "./zip-stream.ts";
 const IDLE_MS = 30_000;
 /** Of the addresses of models that lie in the bundle. */
 const SHIPPED = "corral:";
-/** Times that files are fetched because a model names them: a file may name others. */
-const MOST_FETCHES = 16;
+/** Times that files are fetched because a model names them: a file may name others, and of packages one is told at a time. */
+const MOST_FETCHES = 256;
 
 interface Waiting {
   resolve(model: Model): void;

@@ -34,6 +34,15 @@ const NONE = "no browser for this system";
 /** What CartPole comes to within the short run, far above the 20 of random actions. */
 const CARTPOLE_LEARNED = 100;
 
+/** Links of the hand, each with a mesh of its own: more than files may name one another. */
+const LINKS = 20;
+const link = (i: number) => `<link name="l${i}">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><mesh filename="package://tools/meshes/t${i}.obj"/></geometry></collision></link>
+    <joint name="j${i}" type="continuous"><parent link="base"/><child link="l${i}"/></joint>`;
+const TETRA = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+const NUMBERS = Array.from({ length: LINKS }, (_, i) => i);
+
 /** A model in a folder, and its files above and beside it. */
 const MODEL = {
   "scene.xml": `<mujoco model="scene"><compiler meshdir="meshes"/><include file="../ball.xml"/><asset><mesh file="tetra.obj"/></asset>
@@ -42,7 +51,9 @@ const MODEL = {
   "urdf/arm.urdf": `<robot name="arm"><link name="base"/><link name="link"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><geometry><mesh filename="package://tools/meshes/tetra.obj"/></geometry></collision></link>
     <joint name="hinge" type="continuous"><parent link="base"/><child link="link"/></joint></robot>`,
-  "meshes/tetra.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
+  "meshes/tetra.obj": TETRA,
+  "urdf/hand.urdf": `<robot name="hand"><link name="base"/>${NUMBERS.map(link).join("")}</robot>`,
+  ...Object.fromEntries(NUMBERS.map((i) => [`meshes/t${i}.obj`, TETRA])),
 };
 const inFolder = (folder: string): Record<string, Uint8Array> =>
   Object.fromEntries(
@@ -228,6 +239,7 @@ describe("the library in a browser", () => {
     expect(wrong).toEqual([]);
     // a package is looked for in the folders above
     expect(await bodies("models/urdf/arm.urdf")).toBe("world,link");
+    expect(await bodies("models/urdf/hand.urdf")).toBe(["world", ...NUMBERS.map((i) => `l${i}`)].join());
     expect(wrong.filter((text) => !text.includes("404"))).toEqual([]);
     const gone = "corral.loadModel('models/scene.zip/none.xml').catch(({ message }) => message)";
     expect(await page.evaluate(gone)).toBe('[missing-file] there is no file "none.xml" in "models/scene.zip".');
