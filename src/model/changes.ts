@@ -28,7 +28,7 @@ export function withChanges(model: Model, changes: readonly ModelChange[]): Mode
   const speeds = (model.speedLimits ?? []).map(({ limit }) => limit);
   let { meaninertia } = model.stat;
   const arrays: Record<string, Float64Array | Uint8Array> = {};
-  for (const { field, index, value } of changes) {
+  for (const { field, index, value, also = [] } of changes) {
     if (field === "meaninertia") meaninertia = value;
     else if (field === "gravity") put(gravity, field, index, value);
     else if (field === "speed_limit") put(speeds, field, index, value);
@@ -37,7 +37,7 @@ export function withChanges(model: Model, changes: readonly ModelChange[]): Mode
       if (!(own instanceof Float64Array) && field !== "jnt_limited")
         throw new CorralError("unknown-field", `a model has no numbers called "${field}".`, { field });
       arrays[field] ??= (own as Float64Array | Uint8Array).slice();
-      put(arrays[field], field, index, value);
+      for (const at of [index, ...also]) put(arrays[field], field, at, value);
     }
   }
   return printableModel({
@@ -83,14 +83,14 @@ function ownFrame(mj: MjModel, body: number): void {
 export function writeChanges(mujoco: MainModule, mj: MjModel, data: MjData, changes: readonly ModelChange[]): void {
   if (changes.length === 0) return;
   const arrays = mj as unknown as Record<string, Float64Array>;
-  for (const { field, index, value, derived } of changes) {
+  for (const { field, index, value, derived, also = [] } of changes) {
     // MuJoCo has no such limit
     if (field === "speed_limit") continue;
     // radii of bounding spheres are the compiler's, not mj_setConst's
     if (field === "body_ipos") ownFrame(mj, Math.floor(index / 3));
     const isKept = !derived || field === "geom_rbound";
     if (field === "jnt_limited") writeBool(mj, field, index, value);
-    else if (isKept && field !== "gravity") arrays[field][index] = value;
+    else if (isKept && field !== "gravity") for (const at of [index, ...also]) arrays[field][at] = value;
     if (field === "geom_pos" || field === "site_pos") {
       const kind = field === "geom_pos" ? "geom_sameframe" : "site_sameframe";
       (mj as unknown as Record<string, { [index: number]: number }>)[kind][Math.floor(index / 3)] = SameFrame.none;

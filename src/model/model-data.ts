@@ -17,6 +17,8 @@ export interface ModelChange {
   readonly value: number;
   /** Follows from the others: MuJoCo computes it again (mj_setConst). */
   readonly derived: boolean;
+  /** Further numbers of the array that have the value too. */
+  readonly also?: readonly number[];
 }
 
 /** Kinds of named objects, with the array of mjModel that holds their names. */

@@ -114,6 +114,7 @@ export const changeKind: Kind<Omit<ModelChange, "value">> = object<Omit<ModelCha
   field: text(64),
   index: integer(0, MOST),
   derived: boolean,
+  also: optional(list(integer(0, MOST))),
 });
 
 const hullArrays: Kind<Hulls> = object<Hulls>(
@@ -195,7 +196,15 @@ export const modelKind: Kind<CompiledModel> = {
       surfaces: optional(surfaceKind),
       taxels: optional(taxelKind),
       changes: optional(
-        list(object<ModelChange>({ field: text(64), index: integer(0, MOST), value: anyNumber, derived: boolean })),
+        list(
+          object<ModelChange>({
+            field: text(64),
+            index: integer(0, MOST),
+            value: anyNumber,
+            derived: boolean,
+            also: optional(list(integer(0, MOST))),
+          }),
+        ),
       ),
     }).read(value, path);
     checkIds(read, path);

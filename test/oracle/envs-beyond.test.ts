@@ -1,8 +1,9 @@
 // the environments that Gymnasium does not have: their physics beside MuJoCo, and that their tasks can be done
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
+import { bipedRough } from "../../envs/biped/rough.ts";
 import { pickAndPlace } from "../../envs/pick_and_place/task.ts";
-import { makeVec } from "../../src/env/index.ts";
+import { makeTerrain, makeVec } from "../../src/env/index.ts";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { gripAction, graspAction } from "../support/grasp.ts";
 import { loadTestModel } from "../support/mjcf.ts";
@@ -73,4 +74,23 @@ test.each(["ArmLift", "ArmPlace"])("%s can be done, steps beside MuJoCo", async 
   }
   expect([...env.infos.get("success")!.values]).toEqual([1, 1]);
   expect(env.health().drift).toMatchObject({ checks: steps / 5, notOk: 0 });
+});
+
+test("boxes of a terrain have the friction that worlds draw in MuJoCo too", async () => {
+  const columns = [{ kind: "squares", height: [0.03, 0.03] }] as const;
+  const ground = makeTerrain({ seed: 1, rows: 1, columns, cell: 0.2, middle: 1.6, border: 0, as: "boxes" });
+  const { geom, priority, solref } = bipedRough.terrain!;
+  const task = { ...bipedRough, id: "OnSquares", terrain: { ground, geom, priority, solref } };
+  await using env = await makeVec(task, {
+    numEnvs: 4,
+    device: "wasm",
+    threads: 1,
+    autoreset: "disabled",
+    recorder: false,
+    monitor: { worlds: [0, 1, 2, 3], everySteps: 5 },
+  });
+  await env.reset({ seed: 3 });
+  const actions = new Float32Array(4 * env.singleActionSpace.size);
+  for (let t = 0; t < 6; t++) await env.step(actions);
+  expect(env.health().drift).toMatchObject({ checks: 8, notOk: 0 });
 });

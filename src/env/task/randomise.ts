@@ -10,7 +10,7 @@ import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { gridCount } from "./grid.ts";
 import { bad, checkCentres, checkModel, checkPose } from "./randomise-checks.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
-import { drawnFor } from "./terrain.ts";
+import { drawnFor, type StandsFor } from "./terrain.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
 import type { Distribution, RandomField, Randomisation, Task, TermSource } from "./task.ts";
 
@@ -56,13 +56,11 @@ export interface Drawn {
 }
 
 /** All that worlds have of their own. */
-export interface RandomPlan {
+export interface RandomPlan extends StandsFor {
   readonly drawn: readonly Drawn[];
   /** Entries that are drawn, then those derived from them. */
   readonly entries: readonly Entry[];
   readonly derived: readonly Entry[];
-  /** The element whose number another one has too: itself, but for boxes of a terrain. */
-  readonly standsFor: (field: string, index: number) => number;
   /** Bodies, tendons and actuators of which inertias are derived. */
   readonly wanted: Wanted;
 }
@@ -90,7 +88,7 @@ export function randomPlan<O extends object>(task: Task<O>, model: Model): Rando
       entries.push(entry);
     }
   }
-  return { drawn, entries, standsFor: drawnFor(task.terrain, model), ...derivedOf(model, entries) };
+  return { drawn, entries, ...drawnFor(task.terrain, model), ...derivedOf(model, entries) };
 }
 
 function drawnOf(place: string, name: string, item: Randomisation, model: Model): Drawn {

@@ -212,7 +212,10 @@ function checkControl<O extends object>(traced: TracedTask<O>, model: Model, sce
 
 /** Numbers of the model that are randomised per world, in the order of storage. */
 export const ownNumbers = ({ random }: TaskShape): Omit<ModelChange, "value">[] => [
-  ...random.entries.map(({ field, index }) => ({ field, index, derived: false })),
+  ...random.entries.map(({ field, index }) => {
+    const also = random.also(field, index);
+    return { field, index, derived: false, ...(also.length > 0 && { also }) };
+  }),
   ...random.derived.map(({ field, index }) => ({ field, index, derived: true })),
 ];
 

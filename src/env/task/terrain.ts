@@ -101,17 +101,28 @@ export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, R
   };
 }
 
+/** What elements of a field have the same number in what worlds draw. */
+export interface StandsFor {
+  /** The element whose number another one has too: itself, but for boxes of a terrain. */
+  readonly standsFor: (field: string, index: number) => number;
+  /** Elements that have an element's number too. */
+  readonly also: (field: string, index: number) => readonly number[];
+}
+
 /**
- * The element of a field that stands for another in what worlds draw: all boxes of a terrain have the friction of the
- * first, which has the name of the geom that they stand in for.
+ * The element of a field that stands for another in what worlds draw, and those that one stands for: all boxes of a
+ * terrain have the friction of the first, which has the name of the geom that they stand in for.
  */
-export function drawnFor(terrain: PlacedTerrain | undefined, model: Model): (field: string, index: number) => number {
-  if (terrain?.ground.as !== "boxes") return (_, index) => index;
+export function drawnFor(terrain: PlacedTerrain | undefined, model: Model): StandsFor {
+  if (terrain?.ground.as !== "boxes") return { standsFor: (_, index) => index, also: () => [] };
   const first = idOf(model, "geom", terrain.geom);
-  const ground = model.geom_bodyid[first];
-  return (field, index) => {
-    if (field !== "geom_friction" || model.geom_bodyid[Math.floor(index / 3)] !== ground) return index;
-    return 3 * first + (index % 3);
+  const isGround = (geom: number) => model.geom_bodyid[geom] === model.geom_bodyid[first];
+  const others = Array.from({ length: model.ngeom }, (_, geom) => geom).filter((g) => g !== first && isGround(g));
+  return {
+    standsFor: (field, index) =>
+      field === "geom_friction" && isGround(Math.floor(index / 3)) ? 3 * first + (index % 3) : index,
+    also: (field, index) =>
+      field === "geom_friction" && Math.floor(index / 3) === first ? others.map((geom) => 3 * geom + (index % 3)) : [],
   };
 }
 
