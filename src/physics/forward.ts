@@ -90,7 +90,9 @@ function constrained(
 ): Solution {
   const { metric } = inertia;
   const coupled = metric ? { coupled: metric.coupled } : {};
-  const solution = solve(m, d, { ...of, ...coupled, space: inertia.space(of.rows, of.contacts) });
+  const space = inertia.space(of.rows, of.contacts);
+  const dual = inertia.dual?.(of.rows, of.contacts) ?? space;
+  const solution = solve(m, d, { ...of, ...coupled, space, dual });
   if (metric) turnFreeBodies(m, d, metric, of);
   return solution;
 }

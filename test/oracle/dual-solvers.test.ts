@@ -110,3 +110,16 @@ test("evaluations of RK4 all start where the step began", async () => {
   expect(found.verdict).toMatchObject({ passed: true, reasons: [] });
   expect(found.oneStep.qacc!.max).toBeLessThan(dualBounds.exact.value);
 });
+
+test.each(["pyramidal", "elliptic"])("noslip in loops, after a primal solver without a matrix, %s", async (cone) => {
+  const scenes = scene(
+    `cone="${cone}" tolerance="1e-14" iterations="200" noslip_iterations="5" noslip_tolerance="0"`,
+    true,
+  );
+  // what damping makes implicit follows noslip's forces
+  const model = await loadModel(scenes.replace("<worldbody>", `<default><joint damping="0.2"/></default><worldbody>`));
+  const found = await compareWithMuJoCo(model, { steps: 40, envs: 2, device: "cpu-f64", unroll: false });
+  expect(found.verdict).toMatchObject({ passed: true, reasons: [] });
+  expect(found.contacts.most).toBeGreaterThan(8);
+  expect(found.oneStep.qacc!.max).toBeLessThan(dualBounds.afterCG.value);
+});

@@ -259,7 +259,8 @@ const RUNS: Readonly<Record<StageName, Run>> = {
   solver: {
     run(m, d) {
       const { rows, contacts } = makeConstraint(m, d, contactsOf(m, d));
-      const solution = solve(m, d, { rows, contacts, space: inertia(m, d).space(rows, contacts) });
+      const space = inertia(m, d).space(rows, contacts);
+      const solution = solve(m, d, { rows, contacts, space, dual: space });
       const force = { length: contacts.dim, of: (s: Int, i: Int) => solution.contactForce(i, s) };
       return {
         ...rowOutputs(m, listRows(rows)),

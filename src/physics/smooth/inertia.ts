@@ -8,6 +8,7 @@ import type { Model } from "../../model/model.ts";
 import { geomPairs } from "../../model/pairs.ts";
 import { dofArmature, dofArmatures } from "./coefficients.ts";
 import { BodySpace } from "../solver/body-space.ts";
+import type { BodyTerms } from "../solver/body-terms.ts";
 import type { ImplicitDofs } from "../solver/body-terms.ts";
 import { pairDofs } from "../constraint/body-dofs.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
@@ -42,6 +43,8 @@ export interface Inertia {
   smooth(): void;
   /** The space in which the constraint solver works. */
   space(rows: Rows, contacts: ContactRows): SolverInput["space"];
+  /** That of solvers on the dual, if it is another. */
+  dual?(rows: Rows, contacts: ContactRows): SolverInput["space"];
   /** Entry (i, j) of M within the dofs of one free body (isFreeBody), j <= i. */
   entry(i: number, j: number): Scalar;
   /**
@@ -141,10 +144,12 @@ export class JointInertia implements Inertia {
 }
 
 /** Whether loops over bodies can solve a model: what joint space alone can do is left to it. */
-export function solvesByBodies(model: Model, own: OwnParameters = model, hasRoom = false): boolean {
+export const solvesByBodies = (model: Model, own: OwnParameters = model, hasRoom = false): boolean =>
+  !solvesDual(model) && canSolveByBodies(model, own, hasRoom);
+
+function canSolveByBodies(model: Model, own: OwnParameters, hasRoom: boolean): boolean {
   const newton = model.opt.solver !== mjtSolver.CG;
-  if (couplesDofs(model, own, hasRoom ? "apart" : "couples") || solvesDual(model) || hasExactDiagonal(model))
-    return false;
+  if (couplesDofs(model, own, hasRoom ? "apart" : "couples") || hasExactDiagonal(model)) return false;
   // at the end of the step equalities are stiffer yet than conjugate gradients around the trees take them in float32
   if (isDiscrete(model) && model.neq > 0) return false;
   return newton || model.opt.iterations >= FEW_ITERATIONS;
@@ -177,10 +182,7 @@ class BodyInertia implements Inertia {
     // what the bias forces add is solved for by itself
     const isWhole = this.#m.opt.integrator === mjtIntegrator.IMPLICIT;
     this.#implicitly = isExplicit || isWhole ? undefined : this.#implicitDofs();
-    const own = { implicit: this.#implicitly, metric };
-    // those in loops have a dof each
-    const list = rows.flatMap((r) => ("count" in r ? [] : [r]));
-    return (law, weights) => new BodySpace(this.#m, this.#d, { rows: list, contacts }, law, own, weights);
+    return bodySpace(this.#m, this.#d, rows, contacts, { implicit: this.#implicitly, metric });
   }
 
   #implicitDofs(): ImplicitDofs | undefined {
@@ -215,6 +217,37 @@ class BodyInertia implements Inertia {
   }
 }
 
+/** M and its factors for noslip alone: the primal solver before it takes articulated bodies, whose work grows with the bodies. */
+class NoslipInertia extends JointInertia {
+  readonly #of: readonly [ModelView, WorldData];
+
+  constructor(m: ModelView, d: WorldData, M: SymMatrix, factors: SymMatrix) {
+    super(m, d, M, factors);
+    this.#of = [m, d];
+  }
+
+  override space(rows: Rows, contacts: ContactRows): SolverInput["space"] {
+    // what is implicit follows noslip's forces, by M
+    return bodySpace(...this.#of, rows, contacts, { implicit: undefined, metric: undefined });
+  }
+
+  dual(rows: Rows, contacts: ContactRows): SolverInput["space"] {
+    return super.space(rows, contacts);
+  }
+}
+
+/** A space over bodies; rows in loops have a dof each. */
+function bodySpace(
+  m: ModelView,
+  d: WorldData,
+  rows: Rows,
+  contacts: ContactRows,
+  own: BodyTerms,
+): SolverInput["space"] {
+  const list = rows.flatMap((r) => ("count" in r ? [] : [r]));
+  return (law, weights) => new BodySpace(m, d, { rows: list, contacts }, law, own, weights);
+}
+
 /** The sparsity of a diagonal matrix. */
 const diagonalSparsity = (n: number): Sparsity => ({
   n,
@@ -232,17 +265,20 @@ export function inertiaOf(m: ModelView, d: WorldData, stage: MatrixStage): Inert
   // about the trees' points float32 loses what light dofs resist, and implicit has no other
   const isImplicit = model.opt.integrator === mjtIntegrator.IMPLICIT;
   const loses = isImplicit && !current().exact && hasLightDofs(model);
-  return byBodies && !loses && solvesByBodies(model, m, form.hasRoom)
-    ? new BodyInertia(m, d)
+  if (byBodies && !loses && solvesByBodies(model, m, form.hasRoom)) return new BodyInertia(m, d);
+  // two forms of the inertia are more code than GPUs' drivers should compile
+  const isApart = form.loops && form.hasRoom && !isDiscrete(model) && model.opt.solver === mjtSolver.NEWTON;
+  return isApart && solvesDual(model) && canSolveByBodies(model, m, true)
+    ? jointInertia(m, d, stage, NoslipInertia)
     : jointInertia(m, d, stage);
 }
 
 type MatrixStage = (name: "crb" | "factor_m", fn: () => SymMatrix) => SymMatrix;
 
 /** M and its factors, made as stages of their own. */
-export function jointInertia(m: ModelView, d: WorldData, stage: MatrixStage): JointInertia {
+export function jointInertia(m: ModelView, d: WorldData, stage: MatrixStage, Kind = JointInertia): JointInertia {
   const sparsity = treeSparsity(m.model);
   const M = stage("crb", () => crb(m, d, sparsity));
   const factors = stage("factor_m", () => factorM(d, sparsity));
-  return new JointInertia(m, d, M, factors);
+  return new Kind(m, d, M, factors);
 }

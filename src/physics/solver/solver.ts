@@ -55,6 +55,8 @@ export interface SolverInput {
   readonly contacts: ContactRows;
   /** `law`: the force law of a contact at qacc, by its index and slot. */
   readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => SolverSpace;
+  /** The space of solvers on the dual. */
+  readonly dual: SolverInput["space"];
   /** Dofs that the metric couples beside rows and contacts. */
   readonly coupled?: Coupled;
 }
@@ -346,11 +348,11 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
  * them. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
  */
 export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution {
-  const { rows, contacts, space, coupled } = input;
+  const { rows, contacts, space, dual, coupled } = input;
   if (rows.length === 0 && contacts.slots.nslot === 0) return unconstrained(m, d, space);
   const primal = m.opt.solver === mjtSolver.PGS ? undefined : solvePrimal(m, d, input);
   if (primal && m.opt.noslip_iterations === 0) return primal;
-  const joint = space(noContact, UNWEIGHTED);
+  const joint = dual(noContact, UNWEIGHTED);
   const { solveWhole } = joint;
   return solveDual(m, d, {
     rows,
