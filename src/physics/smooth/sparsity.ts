@@ -1,6 +1,6 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
 import { each, table, variable, when } from "../../trace/control.ts";
-import { add, div, isNode, mul, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, div, isNode, mul, ne, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { Field } from "../view.ts";
 
 /**
@@ -205,19 +205,26 @@ export class SymMatrix {
     each(n, (up) => {
       const k = sub(n - 1, up);
       const start = this.#rowadr(k);
-      each(this.#length(k), (a) => {
-        const e = add(start, a);
-        const j = this.column(e);
-        x.set(j, sub(x.at(j), mul(l.at(e), x.at(k))));
-      });
+      const own = x.at(k);
+      const push = () =>
+        each(this.#length(k), (a) => {
+          const e = add(start, a);
+          const j = this.column(e);
+          x.set(j, sub(x.at(j), mul(l.at(e), own)));
+        });
+      // what pushes on a few bodies leaves most rows alone
+      if (isNode(k)) when(ne(own, 0), push);
+      else push();
     });
     each(n, (k) => x.set(k, mul(x.at(k), diaginv.at(k))));
     each(n, (k) => {
       const start = this.#rowadr(k);
+      const left = isNode(k) ? variable("solved", x.at(k)) : { get: () => x.at(k), set: (v: Scalar) => x.set(k, v) };
       each(this.#length(k), (a) => {
         const e = add(start, a);
-        x.set(k, sub(x.at(k), mul(l.at(e), x.at(this.column(e)))));
+        left.set(sub(left.get(), mul(l.at(e), x.at(this.column(e)))));
       });
+      if (isNode(k)) x.set(k, left.get());
     });
   }
 
