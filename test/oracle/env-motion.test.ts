@@ -258,8 +258,7 @@ test("files of NumPy that are no npz, and empty ones, are told of as such", asyn
 
 test("what is read of a motion, and how starts are spread, is refused where it is no number", async () => {
   const motion = await loadMotion(ROWS, { model: MODEL, fps: FPS });
-  const made = (more: object) =>
-    makeVec(defineTask({ ...task(motion), ...more } as never), { numEnvs: 1, device: "cpu" });
+  const made = (more: object) => makeVec(defineTask({ ...task(motion), ...more }), { numEnvs: 1, device: "cpu" });
   for (const [more, text] of [
     [
       { observe: { next: motion.qpos(undefined, { ahead: NaN }) } },

@@ -23,7 +23,8 @@ const FLAT: readonly Kind[] = ["box", "mesh"];
 
 /** Distances of centres within MuJoCo's bounds, its 1e-15 m of boxes and hulls and `ccd_tolerance` of others, and just beside. */
 const distancesOf = (tolerance: number, device: string) => [
-  ...[0, ...(device === "cpu-f64" ? [5e-16, 3e-15] : [])],
+  0,
+  ...(device === "cpu-f64" ? [5e-16, 3e-15] : []),
   ...[0.9, 1.1, 10].map((part) => part * tolerance),
 ];
 
