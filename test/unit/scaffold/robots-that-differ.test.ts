@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { strToU8, zipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeVec, type Task } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
@@ -25,22 +26,6 @@ afterAll(() => {
   cli.close();
   rmSync(folder, { recursive: true });
 });
-
-/** A zip of one file, as it is. */
-function storedZip(path: string, text: string): Uint8Array {
-  const [name, content] = [Buffer.from(path), Buffer.from(text)];
-  const head = Buffer.alloc(26);
-  head.writeUInt32LE(content.length, 14);
-  head.writeUInt32LE(content.length, 18);
-  head.writeUInt16LE(name.length, 22);
-  const end = Buffer.alloc(18);
-  end.writeUInt16LE(1, 4);
-  end.writeUInt16LE(1, 6);
-  end.writeUInt32LE(46 + name.length, 8);
-  end.writeUInt32LE(30 + name.length + content.length, 12);
-  const entry = [Buffer.from("PK\x01\x02\x14\0"), head, Buffer.alloc(14), name];
-  return Buffer.concat([Buffer.from("PK\x03\x04"), head, name, content, ...entry, Buffer.from("PK\x05\x06"), end]);
-}
 
 const library = new URL("../../../src/index.ts", import.meta.url).href;
 
@@ -283,7 +268,7 @@ test("a URDF is told by what it holds: as an XML it gets a scene, in a zip it is
   writeFileSync(join(folder, "cart.xml"), `<?xml version="1.0"?>\n<!-- <mujoco/> -->\n${urdf}`);
   const { code, stdout } = await cli.run("new-task", "told", "--robot", "cart.xml", "--kind", "reach");
   expect([code, stdout]).toEqual([0, expect.stringContaining("told.xml: a floor, and actuators")]);
-  writeFileSync(join(folder, "cart.zip"), storedZip("cart.urdf", urdf));
+  writeFileSync(join(folder, "cart.zip"), zipSync({ "cart.urdf": strToU8(urdf) }));
   for (const path of ["cart.zip", "cart.zip/cart.urdf"]) {
     const refused = await cli.run("new-task", "zipped", "--robot", path, "--kind", "reach");
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Unpack the zip")]);
