@@ -1,5 +1,6 @@
 // BipedRough: the same biped on terrain, whose heights about it it sees; worlds begin on all of its rows
-import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { defineTask, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { onGround, under } from "../rough.ts";
 import { ON_TERRAIN } from "../training.ts";
 import { BIPED_ON_TERRAIN } from "./shared.ts";
 
@@ -14,33 +15,12 @@ export const BIPED_GROUND = [
   { kind: "boxes", height: [0.015, 0.07], count: 20 },
 ] as const;
 
-// feet catch at edges between a field's triangles; episodes do not lead over the border
-const ground = makeTerrain({
-  seed: 1,
-  rows: 8,
-  columns: BIPED_GROUND,
-  cell: 0.2,
-  middle: 1.6,
-  border: 16,
-  as: "boxes",
-});
-
 export const bipedRough = defineTask({
   ...BIPED_ON_TERRAIN,
   id: "BipedRough",
   training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1.5 } } },
-  terrain: {
-    ground,
-    geom: "floor",
-    // soft feet sink in, and the sides of boxes then stop them
-    priority: 1,
-    solref: [0.01, 1],
-    // about a gait that walks robots begin on all rows
-    startRows: 8,
-    promote: "length(qpos[0:2]) > 3",
-    demote: "length(qpos[0:2]) < 1",
-  },
-  values: { ...BIPED_ON_TERRAIN.values, under: terrainHeights("torso", { size: [0, 0], counts: [1, 1] }) },
+  terrain: onGround(BIPED_GROUND),
+  values: { ...BIPED_ON_TERRAIN.values, under: under("torso") },
   observe: {
     ...BIPED_ON_TERRAIN.observe,
     heights: {

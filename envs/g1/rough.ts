@@ -1,5 +1,6 @@
 // G1Rough: the same humanoid on terrain, whose heights about it it sees; worlds come to harder rows as they walk far
-import { defineTask, makeTerrain, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { defineTask, terrainHeights, terrainRow } from "../../src/env/index.ts";
+import { onGround, under } from "../rough.ts";
 import { ON_TERRAIN } from "../training.ts";
 import { G1_ON_TERRAIN } from "./shared.ts";
 
@@ -14,25 +15,12 @@ export const G1_GROUND = [
   { kind: "boxes", height: [0.02, 0.1], count: 20 },
 ] as const;
 
-// feet catch at edges between a field's triangles; episodes do not lead over the border
-const ground = makeTerrain({ seed: 1, rows: 8, columns: G1_GROUND, cell: 0.2, middle: 1.6, border: 16, as: "boxes" });
-
 export const g1Rough = defineTask({
   ...G1_ON_TERRAIN,
   id: "G1Rough",
   training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1 } } },
-  terrain: {
-    ground,
-    geom: "floor",
-    // soft feet sink in, and the sides of boxes then stop them
-    priority: 1,
-    solref: [0.01, 1],
-    // about a gait that walks robots begin on all rows
-    startRows: 8,
-    promote: "length(qpos[0:2]) > 3",
-    demote: "length(qpos[0:2]) < 1",
-  },
-  values: { ...G1_ON_TERRAIN.values, under: terrainHeights("pelvis", { size: [0, 0], counts: [1, 1] }) },
+  terrain: onGround(G1_GROUND),
+  values: { ...G1_ON_TERRAIN.values, under: under("pelvis") },
   observe: {
     ...G1_ON_TERRAIN.observe,
     heights: {

@@ -1,6 +1,7 @@
 // Go1Rough: the same quadruped on terrain, whose heights about it it sees; it acts about a trot whose feet follow the ground
-import { Box, defineTask, makeTerrain, terrainHeights, terrainRow, type Scene } from "../../src/env/index.ts";
+import { Box, defineTask, terrainHeights, terrainRow, type Scene } from "../../src/env/index.ts";
 import { add, mul, type Scalar } from "../../src/trace/scalar.ts";
+import { onGround, under } from "../rough.ts";
 import { ON_TERRAIN } from "../training.ts";
 import { JOYSTICK, standing } from "./shared.ts";
 import { clock, footholds, landings, trot } from "./trot.ts";
@@ -22,9 +23,6 @@ export const GO1_GROUND = [
   { kind: "stairs-down", rise: [0.02, 0.12], tread: 0.4 },
 ] as const;
 
-// feet catch at edges between a field's triangles; episodes do not lead over the border
-const ground = makeTerrain({ seed: 1, rows: 8, columns: GO1_GROUND, cell: 0.2, middle: 1.6, border: 16, as: "boxes" });
-
 export const go1Rough = defineTask({
   ...FOLLOWS,
   id: "Go1Rough",
@@ -32,18 +30,8 @@ export const go1Rough = defineTask({
   actionSpace: () => new Box({ low: -3, high: 3, shape: [12] }),
   // actions move the targets of servos about those of the trot
   control: (s: Scene): Scalar[] => trot(s).map((x, i) => add(x, mul(ACTS, s.action[i]))),
-  terrain: {
-    ground,
-    geom: "floor",
-    // soft feet sink in, and the sides of boxes then stop them
-    priority: 1,
-    solref: [0.01, 1],
-    // about a trot robots walk on all rows at once
-    startRows: 8,
-    promote: "length(qpos[0:2]) > 3",
-    demote: "length(qpos[0:2]) < 1",
-  },
-  values: { ...JOYSTICK.values, under: terrainHeights("trunk", { size: [0, 0], counts: [1, 1] }) },
+  terrain: onGround(GO1_GROUND),
+  values: { ...JOYSTICK.values, under: under("trunk") },
   observe: {
     ...JOYSTICK.observe,
     clock,
