@@ -68,13 +68,14 @@ export function stepBlock(dual: DualForces, place: Int): Scalar {
       const { A, R, loss, kind, residual } = dual.row(place);
       const low = select(eq(kind, KIND.friction), neg(loss), select(eq(kind, KIND.limit), 0, -UNBOUNDED));
       const high = select(eq(kind, KIND.friction), loss, UNBOUNDED);
-      dual.pushRow(place, scalar(residual(), A, R, low, high));
+      if (dual.hasMatrix) scalar(dual.residualAt(place), A, R, low, high);
+      else dual.pushRow(place, scalar(residual(), A, R, low, high));
     },
     () => {
       if (dual.dim === 0) return;
       const { index, edge } = dual.contactAt(place);
-      const contact = dual.visit(index);
-      const residual = dual.residual(contact);
+      const contact = dual.hasMatrix ? undefined : dual.visit(index);
+      const residual = contact && dual.residual(contact);
       if (dual.isPyramidal) {
         const { slope, direction, along, wrench } = dual.edge(index, edge);
         const A = add(
@@ -94,22 +95,24 @@ export function stepBlock(dual: DualForces, place: Int): Scalar {
           ),
         );
         const df = scalar(
-          along(residual),
+          residual ? along(residual) : dual.residualAt(place),
           A,
           direction((k) => dual.R(index, k)),
           0,
           UNBOUNDED,
         );
-        dual.pushContact(contact, wrench(df));
+        if (contact) dual.pushContact(contact, wrench(df));
         return;
       }
-      const { step, gain: lowered } = stepCone(dual, index, contact.cone, residual);
+      const cone = contact?.cone ?? dual.contacts.cone(dual.slotOf(index));
+      const apart = residual ?? Array.from({ length: dual.dim }, (_, k) => dual.residualAt(dual.placeOf(index, k)));
+      const { step, gain: lowered } = stepCone(dual, index, cone, apart);
       gain.set(lowered);
       moves.set(step.map((x) => max(x, neg(x))).reduce(max));
-      dual.pushContact(contact, step);
+      if (contact) dual.pushContact(contact, step);
     },
   );
-  when(gt(moves.get(), 0), () => dual.move());
+  if (!dual.hasMatrix) when(gt(moves.get(), 0), () => dual.move());
   return gain.get();
 }
 

@@ -5,12 +5,14 @@ import {
   div,
   dotn,
   eq,
+  ge,
   gt,
   idiv,
   lt,
   max,
   mul,
   neg,
+  or,
   select,
   sub,
   sum,
@@ -19,11 +21,12 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { mjtCone } from "../../model/enums.ts";
+import { mjtCone, mjtSolver } from "../../model/enums.ts";
 import { contactLaw, type ConeParams } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { rowDot, rowLaw, type Row } from "../constraint/rows.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
+import { DualMatrix } from "./dual-matrix.ts";
 import { DualRows } from "./dual-rows.ts";
 
 /** One contact while it is visited. */
@@ -38,7 +41,7 @@ export interface DualContact {
  * Forces of all rows by place: those that are not of contacts, then `width` for each contact: the edges of a pyramid
  * (efc_force), or the directions of an elliptic cone. Of each contact J M⁻¹ Jᵀ is kept, not its Jacobian: that is made
  * of the contact's frame where it is visited, and M⁻¹ Jᵀ df by the factors of M, so that memory grows with the number of
- * contacts alone.
+ * contacts alone. PGS on a CPU has all of A (`DualMatrix`), and moves no accelerations.
  */
 export class DualForces {
   readonly m: ModelView;
@@ -56,6 +59,7 @@ export class DualForces {
   readonly #push: Field;
   readonly #solved: Field;
   readonly #rowState: DualRows;
+  readonly #matrix: DualMatrix | undefined;
   readonly #slot: LocalArray;
   readonly #b: readonly LocalArray[];
   readonly #R: readonly LocalArray[];
@@ -77,6 +81,8 @@ export class DualForces {
     this.#push = new Field("dual_qfrc", m.nv, 1, true);
     this.#solved = new Field("dual_solved", m.nv);
     this.#rowState = new DualRows(rows);
+    const isPgs = m.opt.solver === mjtSolver.PGS;
+    this.#matrix = isPgs && m.form.hasRoom ? DualMatrix.of(m.nv, this.places) : undefined;
     const ofContacts = (name: string, type: "f32" | "i32" = "f32") => array(name, Math.max(1, ncon), type);
     const directions = Array.from({ length: this.dim }, (_, k) => k);
     this.#slot = ofContacts("dual_slot", "i32");
@@ -102,10 +108,13 @@ export class DualForces {
     loop(this.nrow, (r) => {
       this.clear();
       this.pushRow(r, 1);
+      this.#matrix?.keep(r, this.#push, this.#rowState.b(r));
       this.#solve();
       this.#rowState.setA(r, this.#push);
     });
     if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot));
+    const isActive = (place: Int): Bool => (this.nrow > 0 ? or(ge(place, this.nrow), this.isActive(place)) : true);
+    this.#matrix?.build(this.count, isActive, this.#push, () => this.#solve());
   }
 
   #startContact(d: WorldData, qacc: Field, index: Int, slot: Int): void {
@@ -141,7 +150,27 @@ export class DualForces {
     const forces = this.isPyramidal
       ? this.#edgeForces(index, cone, Jaref)
       : contactLaw(this.m.opt.cone, cone, D, Jaref).force;
-    forces.forEach((f, e) => this.force.set(this.placeOf(index, e), f));
+    // all forces are in the sums of a matrix
+    const own = (f: Scalar) => (this.#matrix ? select(contacts.makesRows(slot), f, 0) : f);
+    forces.forEach((f, e) => this.force.set(this.placeOf(index, e), own(f)));
+    const b = this.#b.map((x) => x.get(index));
+    const edges = this.isPyramidal && this.dim > 1;
+    this.#matrix?.keepContact(this.placeOf(index, 0), { width: this.width, edges, cone, J, b });
+  }
+
+  /** Whether residuals come of a matrix, and forces alone move. */
+  get hasMatrix(): boolean {
+    return this.#matrix !== undefined;
+  }
+
+  /** J qacc - aref of a row, or of a contact's edge or direction, without R f. */
+  residualAt(place: Int): Scalar {
+    return this.#matrix!.residual(place, this.force, this.count);
+  }
+
+  /** Places that there are now. */
+  get count(): Int {
+    return this.placeOf(this.dim > 0 ? this.contacts.slots.count : 0, 0);
   }
 
   /** Forces of the edges at J qacc - aref. */
@@ -190,7 +219,11 @@ export class DualForces {
   }
 
   row(r: Int) {
-    return { ...this.#rowState.at(r), residual: () => this.#rowState.residual(r, this.acceleration) };
+    return {
+      ...this.#rowState.at(r),
+      b: () => this.#rowState.b(r),
+      residual: () => this.#rowState.residual(r, this.acceleration),
+    };
   }
 
   isActive(r: Int): Bool {
@@ -200,6 +233,11 @@ export class DualForces {
   /** Entry of J M⁻¹ Jᵀ of a contact. */
   A(index: Int, i: number, j: number): Scalar {
     return this.#A[Math.max(i, j)][Math.min(i, j)].get(index);
+  }
+
+  /** J qacc_smooth - aref of a contact's directions. */
+  b(index: Int): Scalar[] {
+    return this.#b.map((b) => b.get(index));
   }
 
   R(index: Int, k: number): Scalar {
@@ -254,70 +292,6 @@ export class DualForces {
     const edges = f.map((_, e) => ownEdge(e));
     const tangents = cone.friction.map((mu, k) => mul(mu, sub(edges[2 * k], edges[2 * k + 1])));
     return [select(alone, f[0], sum(edges)), ...tangents];
-  }
-
-  /** R f² / 2 of the rows at a place. */
-  regularization(place: Int): Scalar {
-    const cost = variable("regularization", 0);
-    cost.set(0);
-    const of = (f: Scalar, R: Scalar) => mul(0.5, mul(R, mul(f, f)));
-    when(
-      this.isRow(place),
-      () => cost.set(of(this.force.get(place), this.#rowState.at(place).R)),
-      () => {
-        if (this.dim === 0) return;
-        const { index, edge } = this.contactAt(place);
-        if (this.isPyramidal) {
-          const { direction } = this.edge(index, edge);
-          cost.set(
-            of(
-              this.force.get(place),
-              direction((k) => this.R(index, k)),
-            ),
-          );
-          return;
-        }
-        const { condim } = this.contacts.cone(this.#slot.get(index));
-        const parts = this.#R.map((R, k) =>
-          select(gt(condim, k), of(this.force.get(this.placeOf(index, k)), R.get(index)), 0),
-        );
-        cost.set(sum(parts));
-      },
-    );
-    return cost.get();
-  }
-
-  /** fᵀ (b + R f / 2) of the rows at a place: with fᵀ A f / 2 the dual cost. */
-  linearCost(place: Int): Scalar {
-    const cost = variable("linear_cost", 0);
-    cost.set(0);
-    const of = (f: Scalar, b: Scalar, R: Scalar) => mul(f, add(b, mul(0.5, mul(R, f))));
-    when(
-      this.isRow(place),
-      () => cost.set(of(this.force.get(place), this.#rowState.b(place), this.#rowState.at(place).R)),
-      () => {
-        if (this.dim === 0) return;
-        const { index, edge } = this.contactAt(place);
-        const b = this.#b.map((x) => x.get(index));
-        if (this.isPyramidal) {
-          const { direction, along } = this.edge(index, edge);
-          cost.set(
-            of(
-              this.force.get(place),
-              along(b),
-              direction((k) => this.R(index, k)),
-            ),
-          );
-        } else {
-          const { condim } = this.contacts.cone(this.#slot.get(index));
-          const parts = b.map((x, k) =>
-            select(gt(condim, k), of(this.force.get(this.placeOf(index, k)), x, this.R(index, k)), 0),
-          );
-          cost.set(sum(parts));
-        }
-      },
-    );
-    return cost.get();
   }
 
   /**

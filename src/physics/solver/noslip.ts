@@ -24,6 +24,7 @@ import {
 import { MINVAL } from "../../trace/vector.ts";
 import type { ModelView } from "../view.ts";
 import type { DualContact, DualForces } from "./dual.ts";
+import { regularization } from "./dual-costs.ts";
 import { KIND } from "./dual-rows.ts";
 import { descent, NO_DESCENT, variableList } from "./dual-step.ts";
 import { frictionForce } from "./qcqp.ts";
@@ -43,7 +44,7 @@ export function noslip(m: ModelView, dual: DualForces, list: LocalArray, count: 
       improvement.set(0);
       // what the regularisation has cost is gained first
       when(eq(iteration, 0), () =>
-        loop(count, (i) => improvement.set(add(improvement.get(), dual.regularization(list.get(i))))),
+        loop(count, (i) => improvement.set(add(improvement.get(), regularization(dual, list.get(i))))),
       );
       loop(count, (i) => improvement.set(add(improvement.get(), slip(dual, list.get(i)))), { label: "blocks" });
       iterations.set(add(iteration, 1));

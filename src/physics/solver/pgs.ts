@@ -27,6 +27,7 @@ import { listRows, type Rows } from "../constraint/rows.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
 import { DualForces } from "./dual.ts";
+import { linearCost } from "./dual-costs.ts";
 import { KIND } from "./dual-rows.ts";
 import { stepBlock } from "./dual-step.ts";
 import { findIslands } from "./islands.ts";
@@ -142,7 +143,7 @@ function dropCostlyStart(dual: DualForces, list: LocalArray, count: Int): void {
       dual.recompute(count, (i) => list.get(i)),
     ),
   );
-  loop(count, (i) => cost.set(add(cost.get(), dual.linearCost(list.get(i)))));
+  loop(count, (i) => cost.set(add(cost.get(), linearCost(dual, list.get(i)))));
   when(gt(cost.get(), 0), () => loop(dual.places, (i) => dual.force.set(i, 0)));
 }
 
@@ -185,7 +186,7 @@ function iterate(m: ModelView, dual: DualForces, list: LocalArray, count: Int, s
       // without momentum not even rounding may move them: the restart below asks for its sign
       when(gt(beta, 0), () => loop(count, (i) => project(dual, list.get(i))));
       eachForce(dual, list, count, (place) => ahead.set(place, dual.force.get(place)));
-      dual.recompute(count, (i) => list.get(i));
+      if (!dual.hasMatrix) dual.recompute(count, (i) => list.get(i));
 
       // Fisher and Yates
       loop(sub(count, 1), (q) => {
