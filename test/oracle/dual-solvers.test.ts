@@ -58,7 +58,9 @@ const OTHERS: readonly [string, string, boolean][] = ["pyramidal", "elliptic"].f
 async function compare(f: Fixture, label: string) {
   const stage = stageOf("solver");
   const inputs = f.truths.map((t) => inputsOf(f, t));
-  for (const how of STAGE_HOWS) {
+  // where there is room PGS has the matrix of the dual
+  const withRoom = f.model.opt.solver === mjtSolver.PGS ? STAGE_HOWS.map((how) => ({ ...how, roomy: true })) : [];
+  for (const how of [...STAGE_HOWS, ...withRoom]) {
     const results = await evaluate(f.model, stage, inputs, how);
     const bound =
       dualBounds[how.on !== "f64" ? "single" : f.model.opt.solver === mjtSolver.CG ? "afterCG" : "exact"].value;

@@ -77,7 +77,7 @@ export const HOWS = [STRAIGHT64, ROLLED64, STRAIGHT32, ROLLED32] as const;
 export const STAGE_HOWS: readonly How[] = isFull ? HOWS : [STRAIGHT64, ROLLED32];
 
 export const describeHow = (how: How): string =>
-  `${typeof how.on === "string" ? how.on : how.on.info.driver}, ${how.unroll ? "straight" : "rolled"}`;
+  `${typeof how.on === "string" ? how.on : how.on.info.driver}, ${how.unroll ? "straight" : "rolled"}${how.roomy ? ", with room" : ""}`;
 
 /** What a stage reads of MuJoCo's data. */
 export function inputsOf(f: Fixture, truth: Truth): Record<string, ArrayLike<number>> {
