@@ -1,6 +1,6 @@
 // A = J M⁻¹ Jᵀ of all rows of the dual, as MuJoCo has it (efc_AR): a residual is then a sum over forces
 import { array, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
-import { add, gt, mul, ne, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, and, gt, mul, ne, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ConeParams } from "../constraint/cone.ts";
 import { Field } from "../view.ts";
 
@@ -17,7 +17,7 @@ interface ContactBlock {
   readonly b: readonly Scalar[];
 }
 
-/** A, b and J by place. Where private memory is a CPU's: places are squared. */
+/** A, b, J and M⁻¹ Jᵀ by place. Where private memory is a CPU's: places are squared. */
 export class DualMatrix {
   readonly #nv: number;
   /** Odd, so that rows do not fall on the same lines of a cache. */
@@ -25,6 +25,7 @@ export class DualMatrix {
   readonly #A: LocalArray;
   readonly #b: LocalArray;
   readonly #J: LocalArray;
+  readonly #solved: LocalArray;
 
   private constructor(nv: number, places: number) {
     this.#nv = nv;
@@ -32,58 +33,74 @@ export class DualMatrix {
     this.#A = array("efc_A", places * this.#stride);
     this.#b = array("efc_b", places);
     this.#J = array("efc_J", places * nv);
+    this.#solved = array("efc_solved", places * nv);
   }
 
   /** Undefined where it is more than a lane should keep. */
   static of(nv: number, places: number): DualMatrix | undefined {
-    return places > 0 && places * (places + nv) <= MOST ? new DualMatrix(nv, places) : undefined;
+    return places > 0 && places * (places + 2 * nv) <= MOST ? new DualMatrix(nv, places) : undefined;
   }
 
   /** A row of J, and b of it. */
   keep(place: Int, J: readonly Scalar[] | Field, b: Scalar): void {
-    const at = mul(place, this.#nv);
-    const put = (i: Int, x: Scalar) => this.#J.set(add(at, i), x);
-    if (J instanceof Field) each(this.#nv, (i) => put(i, J.at(i)));
-    else J.forEach((x, i) => put(i, x));
+    this.#put(this.#J, place, J);
     this.#b.set(place, b);
   }
 
-  /** Rows of a contact's edges, or of its directions, from a place on. */
-  keepContact(first: Int, { width, edges, cone, J, b }: ContactBlock): void {
-    for (let e = 0; e < width; e++) {
-      const [k, sign] = [1 + (e >> 1), e % 2 ? -1 : 1];
-      const mu = edges ? mul(sign, select(gt(cone.condim, k), cone.friction[k - 1], 0)) : 0;
-      const along = (x: readonly Scalar[]) => (edges ? add(x[0], mul(mu, x[k])) : x[e]);
-      const row = J[0].map((_, i) => along(J.map((of) => of[i])));
-      this.keep(add(first, e), row, along(b));
-    }
+  /** M⁻¹ Jᵀ of a row; of a contact's direction until its rows are kept, from its first place on. */
+  keepSolved(place: Int, x: Field): void {
+    this.#put(this.#solved, place, x);
   }
 
-  /** A of the first `count` places, whose rows are kept. `solve`: of a row of J, M⁻¹ Jᵀ in its place. */
-  build(count: Int, isActive: (place: Int) => Bool, x: Field, solve: () => void): void {
+  #put(to: LocalArray, place: Int, row: readonly Scalar[] | Field): void {
+    const at = mul(place, this.#nv);
+    if (row instanceof Field) each(this.#nv, (i) => to.set(add(at, i), row.at(i)));
+    else row.forEach((x, i) => to.set(add(at, i), x));
+  }
+
+  /** Rows of a contact's edges, or of its directions, from a place on, where what its directions solve to is kept. */
+  keepContact(first: Int, { width, edges, cone, J, b }: ContactBlock): void {
+    const dim = J.length;
+    const slope = (e: number): Scalar => {
+      const [k, sign] = [1 + (e >> 1), e % 2 ? -1 : 1];
+      return mul(sign, select(gt(cone.condim, k), cone.friction[k - 1], 0));
+    };
+    const slopes = Array.from({ length: edges ? width : 0 }, (_, e) => slope(e));
+    const along = (x: readonly Scalar[], e: number) => (edges ? add(x[0], mul(slopes[e], x[1 + (e >> 1)])) : x[e]);
+    for (let e = 0; e < width; e++) {
+      const row = J[0].map((_, i) =>
+        along(
+          J.map((of) => of[i]),
+          e,
+        ),
+      );
+      this.keep(add(first, e), row, along(b, e));
+    }
+    if (!edges) return;
+    const at = (k: number, i: Int) => add(mul(add(first, k), this.#nv), i);
+    each(this.#nv, (i) => {
+      const x = Array.from({ length: dim }, (_, k) => this.#solved.get(at(k, i)));
+      slopes.forEach((_, e) => this.#solved.set(at(e, i), along(x, e)));
+    });
+  }
+
+  /** A of the first `count` places; rows that are not active have zeros. */
+  build(count: Int, isActive: (place: Int) => Bool, x: Field): void {
     loop(
       count,
       (i) => {
         const own = mul(i, this.#nv);
-        const set = (j: Int, value: Scalar) => {
-          this.#A.set(add(mul(i, this.#stride), j), value);
-          this.#A.set(add(mul(j, this.#stride), i), value);
-        };
-        when(
-          isActive(i),
-          () => {
-            each(this.#nv, (k) => x.set(k, this.#J.get(add(own, k))));
-            solve();
-            loop(add(i, 1), (j) => {
-              const at = mul(j, this.#nv);
-              const sum = variable("entry", 0);
-              sum.set(0);
-              each(this.#nv, (k) => sum.set(add(sum.get(), mul(this.#J.get(add(at, k)), x.at(k)))));
-              set(j, sum.get());
-            });
-          },
-          () => loop(add(i, 1), (j) => set(j, 0)),
-        );
+        const entry = variable("entry", 0);
+        each(this.#nv, (k) => x.set(k, this.#solved.get(add(own, k))));
+        loop(add(i, 1), (j) => {
+          const at = mul(j, this.#nv);
+          entry.set(0);
+          when(and(isActive(i), isActive(j)), () =>
+            each(this.#nv, (k) => entry.set(add(entry.get(), mul(this.#J.get(add(at, k)), x.at(k))))),
+          );
+          this.#A.set(add(mul(i, this.#stride), j), entry.get());
+          this.#A.set(add(mul(j, this.#stride), i), entry.get());
+        });
       },
       { label: "efc_A" },
     );

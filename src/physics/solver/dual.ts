@@ -106,15 +106,20 @@ export class DualForces {
       this.force.set(r, select(row.active, rowLaw(row, Jaref).force, 0));
     });
     loop(this.nrow, (r) => {
-      this.clear();
-      this.pushRow(r, 1);
-      this.#matrix?.keep(r, this.#push, this.#rowState.b(r));
-      this.#solve();
-      this.#rowState.setA(r, this.#push);
+      const solve = () => {
+        this.clear();
+        this.pushRow(r, 1);
+        this.#matrix?.keep(r, this.#push, this.#rowState.b(r));
+        this.#solve();
+        this.#matrix?.keepSolved(r, this.#push);
+        this.#rowState.setA(r, this.#push);
+      };
+      if (this.#matrix) when(this.isActive(r), solve);
+      else solve();
     });
     if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot));
     const isActive = (place: Int): Bool => (this.nrow > 0 ? or(ge(place, this.nrow), this.isActive(place)) : true);
-    this.#matrix?.build(this.count, isActive, this.#push, () => this.#solve());
+    this.#matrix?.build(this.count, isActive, this.#push);
   }
 
   #startContact(d: WorldData, qacc: Field, index: Int, slot: Int): void {
@@ -126,6 +131,7 @@ export class DualForces {
         J.reduce<Scalar>((x, row, j) => (j === 0 ? row[i] : select(eq(k, j), row[i], x)), 0);
       for (let i = 0; i < this.m.nv; i++) this.#push.set(i, ofDirection(i));
       this.#solve();
+      this.#matrix?.keepSolved(add(this.placeOf(index, 0), k), this.#push);
       const along = J.map((row) => dotn(row, this.#push.all()));
       this.#A.forEach((list, i) => list.forEach((a, j) => a.set(index, select(eq(k, i), along[j], a.get(index)))));
     });
