@@ -54,6 +54,10 @@ export const PACKAGES = ${JSON.stringify({ "@mujoco/mujoco": versionOf("node_mod
 export const MODELS = { ${models.join(", ")} };`;
 }
 
+/** Tables whose rows have descriptions. */
+const DESCRIBED =
+  /[/\\]src[/\\](model[/\\]fields[/\\].*|physics[/\\]stages|.*[/\\](options|shared-options|config))\.ts$/;
+
 /** What comes before the description in a row of the field table and of the stages, and the description. */
 const ROW = /(\brow\(\s*"[^"]*",\s*"[^"]*",\s*\[[^\]]*\],\s*"[^"]*",\s*)"[^"]*"/g;
 const DOC = /(\bdoc:\s*)"[^"]*"/g;
@@ -76,8 +80,8 @@ const host = {
       return { contents, loader: "ts" };
     });
 
-    // descriptions of fields and stages are for docs and commands of Node
-    onLoad({ filter: /[/\\]src[/\\](model[/\\]fields[/\\].*|physics[/\\]stages)\.ts$/ }, ({ path }) => ({
+    // descriptions of fields, stages and options are for docs and commands of Node
+    onLoad({ filter: DESCRIBED }, ({ path }) => ({
       contents: readFileSync(path, "utf8").replace(ROW, '$1""').replace(DOC, '$1""'),
       loader: "ts",
     }));

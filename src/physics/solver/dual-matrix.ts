@@ -1,4 +1,4 @@
-// A = J M⁻¹ Jᵀ of all rows of the dual, as MuJoCo has it (efc_AR): a residual is then a sum over forces
+// matrix of the dual of all rows, A = J M⁻¹ Jᵀ, as MuJoCo has it (efc_AR): a residual is then a sum over forces
 import { array, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, and, gt, mul, ne, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ConeParams } from "../constraint/cone.ts";
