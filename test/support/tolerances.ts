@@ -157,6 +157,12 @@ export const deepHullBounds = {
   },
 } as const satisfies Record<string, Tolerance>;
 
+/** Counts of contacts of hulls with a margin that lie flat on each other. */
+export const flatHullBounds = {
+  apart: { value: 0.9, reason: "share: whether a corner or a place between ends the search hangs on its path" },
+  resting: { value: 0.7, reason: "share: where corners are about ccd_tolerance apart in height, either may be" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Contacts with height fields against MuJoCo's, relative to the bounding radius of the shape on the field. */
 export const fieldBounds = {
   distance99: {

@@ -27,6 +27,7 @@ import { locate, searching, type Finder } from "./distance.ts";
 import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
 import { searchedFromOneCentre } from "./one-centre.ts";
+import { ROUNDING } from "./phases.ts";
 import { polytope } from "./polytope.ts";
 import { vector } from "./registers.ts";
 import { isKind, isPolyhedron } from "./support.ts";
@@ -81,7 +82,7 @@ class ContactList implements ConvexContacts {
 
   /**
    * Drops the first where several others were found and none of them is there: then the shapes lie flat on each other, and
-   * it is some place between corners, where MuJoCo in float64 finds the deepest of these.
+   * it is some place between corners, where MuJoCo finds the deepest of these.
    */
   dropFlat(): void {
     const last = sub(this.count, 1);
@@ -128,7 +129,7 @@ export function convexContacts(
   const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
   const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
   const turns = options.turns === false ? false : and(several, not(faces));
-  const search = finder ?? searching(options, scratch);
+  const search = finder ?? searching({ ...options, endsAtTolerance: true }, scratch);
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
   const apart = not(searchedFromOneCentre(a, b, options));
   const first = {
@@ -183,6 +184,8 @@ export function convexContacts(
     { label: "turns" },
   );
   const edged = and(isPolyhedron(a), isPolyhedron(b));
-  when(and(turns, edged), () => contacts.dropFlat());
+  // where MuJoCo searches on to less than rounding tells
+  const fine = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
+  when(and(and(turns, edged), fine), () => contacts.dropFlat());
   return contacts;
 }

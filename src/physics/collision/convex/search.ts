@@ -54,7 +54,6 @@ import {
   SHALLOW,
   FACING,
   AWAY,
-  CLOSED,
 } from "./phases.ts";
 import { keep, NONE, type Best, type Found } from "./record.ts";
 import { searched, searchState, type Searched, type SearchState } from "./search-state.ts";
@@ -102,7 +101,7 @@ export function atBest(
  * from what is next if its mode is `RESUMED`.
  */
 export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Polytope, park?: () => void): void {
-  const { a, b, rot, offset, curved, discrete, limit, cut } = pair;
+  const { a, b, rot, offset, curved, discrete, limit, closed: closes, near: nears, cut } = pair;
   const { mode, goal, next, d, count, turns, hit, s, target, length, previous, stuck } = state;
   const { seed, tried, best, gap, descents, polished, rolls, last, face } = state;
   const start = (to: number, along: Vec3) => {
@@ -135,7 +134,9 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
     const fresh = eq(s.count.get(), 0);
     const low = sub(dot3(n, target.get()), h);
     const known = holds(s, w);
-    const close = le(sub(length.get(), low), add(mul(10 * ROUNDING, length.get()), ROUNDING));
+    const exact = add(mul(10 * ROUNDING, length.get()), ROUNDING);
+    const enough = nears === 0 ? exact : select(eq(from, GOAL.ORIGIN), max(exact, nears), exact);
+    const close = le(sub(length.get(), low), enough);
     const there = or(or(close, known), or(eq(stuck.get(), 1), ge(times, limit)));
     const settled = and(not(fresh), there);
     const faces = witnesses(s);
@@ -212,7 +213,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
 
   when(eq(mine, MODE.EXPAND), () => {
     consider();
-    const closed = lt(sub(h, p.distance()), select(discrete, 0, CLOSED));
+    const closed = lt(sub(h, p.distance()), closes);
     const stop = variable("epa_stop", 0, "i32");
     stop.set(select(or(closed, ge(p.vertices.get(), MOST_VERTICES)), 1, 0, "i32"));
     when(eq(stop.get(), 0), () => {
@@ -243,7 +244,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
   // the support of the polytope's nearest face says whether it is one of the shapes
   when(eq(mine, MODE.CHECK), () => {
     consider();
-    const certain = le(abs(sub(h, best.h.get())), FACING);
+    const certain = le(abs(sub(h, best.h.get())), nears === 0 ? FACING : max(FACING, nears));
     best.h.set(select(certain, best.h.get(), NONE));
     face.confirm(and(certain, discrete));
     next.set(select(certain, NEXT.FINISH, NEXT.AXES, "i32"));
