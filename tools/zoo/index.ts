@@ -1,7 +1,7 @@
 // models of other projects: which of them load, what blocks the others, how far steps are from MuJoCo's, how fast they are
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { machineFacts } from "../../src/bench/machine.ts";
 import { CorralError } from "../../src/core/errors.ts";
 import { loadModel } from "../../src/index.ts";
@@ -9,27 +9,9 @@ import type { Model } from "../../src/model/model.ts";
 import { MAX_PAIRS } from "../../src/model/pairs.ts";
 import { unsupportedFeatures } from "../../src/model/supported.ts";
 import { asked, USAGE } from "./asked.ts";
+import { filesOf } from "./files.ts";
 import { inProcess, judge, measure, TURNS, type Answers, type How } from "./measure.ts";
 import { judgedReport, measuredTable, scanReport, writeTable, type Scanned } from "./page.ts";
-import { REPOSITORIES } from "./repositories.ts";
-
-/** XML files that are models: others are parts of them. */
-function filesOf(folder: string, only: readonly string[]): string[] {
-  const laid = readdirSync(folder).filter((name) => name.includes("+"));
-  return laid
-    .flatMap((name) => {
-      const known = REPOSITORIES.find((repository) => repository.name.replace("/", "+") === name);
-      return (known?.folders ?? ["."]).map((part) => join(folder, name, part)).filter((base) => existsSync(base));
-    })
-    .flatMap((base) => {
-      const found = readdirSync(base, { recursive: true, encoding: "utf8" }).filter((f) => /\.(xml|urdf)$/.test(f));
-      return found.map((f) => join(base, f));
-    })
-    .filter(
-      (path) => only.some((text) => path.includes(text)) && /<(mujoco|robot)[\s>]/.test(readFileSync(path, "utf8")),
-    )
-    .sort();
-}
 
 /** What of a model is refused; a world of too many pairs is a model too. */
 function refused(model: Model): string[] {
