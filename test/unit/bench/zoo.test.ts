@@ -26,7 +26,7 @@ test("a folder that is absent, a file and a second folder are refused with the u
 
 test("a link whose target a repository lacks is no model", () => {
   const folder = join(laid, "owner+name");
-  writeFileSync(join(folder, "robot.xml"), "<mujoco/>");
+  writeFileSync(join(folder, "robot.xml"), "<mujoco></mujoco>");
   writeFileSync(join(folder, "part.xml"), "<mujocoinclude/>");
   symlinkSync("absent.xml", join(folder, "scene.xml"));
   expect(filesOf(laid, [""])).toEqual([join(folder, "robot.xml")]);
