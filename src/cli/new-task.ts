@@ -7,6 +7,7 @@ import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
+import { bentOf } from "../scaffold/bent.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { loadMotion } from "../env/index.ts";
 import { baseOf, drivenBase, robotOf, type Robot } from "../scaffold/robot.ts";
@@ -154,10 +155,13 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);
   try {
     writeOutput(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined }));
+    const bent = await bentOf(await loadModel(scene), isFree);
+    const pose = bent?.qpos;
+    if (bent) writeOutput(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined, pose }));
     if (isFree) {
       const { lift, mass, span } = await robotOf(await loadModel(scene));
       const carries = 9.81 * mass * Math.max(lift, span);
-      writeOutput(scene, urdfScene(name, model, { file, height: lift, carries }));
+      writeOutput(scene, urdfScene(name, model, { file, height: lift, carries, pose }));
     }
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
     return {
@@ -167,6 +171,11 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
         `Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`,
         ...(isFree && kind === "track"
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
+          : []),
+        ...(bent
+          ? [
+              `The default pose is outside the ranges of ${bent.joints.join(", ")}: "home", which the scene has, is within.`,
+            ]
           : []),
         ...notes,
       ],

@@ -11,6 +11,8 @@ export interface SceneOptions {
   readonly height: number | undefined;
   /** Its weight times its height (N m), where both are known. */
   readonly carries?: number;
+  /** Where its joints start, in the places of the scene's qpos, if not in the default pose. */
+  readonly pose?: readonly number[] | undefined;
 }
 
 /** A servo spends its force on so much of an error (rad, m); its damping is this part of its stiffness (s). */
@@ -56,7 +58,11 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number)
  * The scene: a floor, the robot of a URDF, a servo of position for each of its joints that follows no other, and one of velocity for its wheels.
  * @throws CorralError no-actuators where no joint could have one
  */
-export function urdfScene(name: string, model: Model, { file, height, carries = Infinity }: SceneOptions): string {
+export function urdfScene(
+  name: string,
+  model: Model,
+  { file, height, carries = Infinity, pose }: SceneOptions,
+): string {
   const wheels = wheelsOf(model);
   // what follows another is moved by it
   const follow = new Set(followersOf(model).map(({ joint }) => joint));
@@ -80,6 +86,15 @@ export function urdfScene(name: string, model: Model, { file, height, carries = 
       <freejoint name="root"/>
       ${attached}
     </body>`;
+  const shift = height === undefined ? 0 : 7;
+  const target = (j: number) => (wheels.has(j) ? 0 : (pose?.[shift + model.jnt_qposadr[j]] ?? 0));
+  const start =
+    pose === undefined
+      ? ""
+      : `
+  <keyframe>
+    <key name="home" qpos="${pose.map((x, i) => short(height !== undefined && i === 2 ? height : x)).join(" ")}" ctrl="${scalar.map((j) => short(target(j))).join(" ")}"/>
+  </keyframe>`;
   return `<!-- ${escaped(name)}: a floor for the robot of a URDF, and actuators, which a URDF has none of: change their gains -->
 <mujoco model="${escaped(name)}">
   <option timestep="${TIMESTEP}" integrator="implicitfast"/>
@@ -93,7 +108,7 @@ export function urdfScene(name: string, model: Model, { file, height, carries = 
   </worldbody>
   <actuator>
 ${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j), most)}`).join("\n")}
-  </actuator>
+  </actuator>${start}
 </mujoco>
 `;
 }

@@ -1,0 +1,66 @@
+// where a robot starts whose joints cannot be as its description draws them: knees that are never straight
+import { mjtJoint } from "../model/enums.ts";
+import { nameOf, type Model } from "../model/model.ts";
+import { listen } from "../model/mujoco.ts";
+import { withMuJoCo } from "../model/oracle.ts";
+import { followersOf, isBelow } from "./motors.ts";
+
+/** How far within its range a joint starts that would be outside, in parts of the range. */
+const WITHIN = 0.1;
+/** rad, m that a joint may be outside. */
+const OUTSIDE = 1e-3;
+/** Cosine from which axes are parallel. */
+const PARALLEL = 0.99;
+
+/** A pose within the ranges of the joints, and the names of those that would be outside. */
+export interface Bent {
+  readonly qpos: readonly number[];
+  readonly joints: readonly string[];
+}
+
+/**
+ * The pose nearest to the default one in which no joint is outside its range; undefined where that one is such.
+ * Of what stands, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
+ */
+export async function bentOf(model: Model, stands: boolean): Promise<Bent | undefined> {
+  const followers = followersOf(model);
+  const follow = new Set(followers.map(({ joint }) => joint));
+  const { jnt_type: type, jnt_range: range, jnt_bodyid: body, jnt_qposadr: place, qpos0 } = model;
+  const isLimited = (j: number) => model.jnt_limited[j] > 0 && range[2 * j + 1] > range[2 * j];
+  const clamped = (j: number, x: number, within: number) => {
+    const [low, high] = range.subarray(2 * j, 2 * j + 2);
+    return isLimited(j) ? Math.max(low + within * (high - low), Math.min(high - within * (high - low), x)) : x;
+  };
+  const scalar = Array.from({ length: model.njnt }, (_, j) => j).filter(
+    (j) => (type[j] === mjtJoint.HINGE || type[j] === mjtJoint.SLIDE) && !follow.has(j),
+  );
+  const outside = scalar.filter((j) => Math.abs(clamped(j, qpos0[place[j]], 0) - qpos0[place[j]]) > OUTSIDE);
+  if (outside.length === 0) return undefined;
+
+  const qpos = Array.from(qpos0);
+  for (const j of outside) qpos[place[j]] = clamped(j, qpos0[place[j]], WITHIN);
+  const axis = await withMuJoCo(model, (oracle) => {
+    oracle.write("qpos", qpos0);
+    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
+    return oracle.read("xaxis");
+  });
+  const along = (a: number, b: number) => [0, 1, 2].reduce((sum, k) => sum + axis[3 * a + k] * axis[3 * b + k], 0);
+  const hinges = scalar.filter((j) => type[j] === mjtJoint.HINGE);
+  const turned = new Set(outside);
+  for (const j of stands ? outside.filter((k) => type[k] === mjtJoint.HINGE) : []) {
+    const free = hinges.filter((k) => !turned.has(k) && Math.abs(along(j, k)) > PARALLEL);
+    const above = free.filter((k) => body[k] !== body[j] && isBelow(model, body[j], body[k])).at(-1);
+    const below = free.find((k) => body[k] !== body[j] && isBelow(model, body[k], body[j]));
+    for (const k of [above, below]) {
+      if (k === undefined) continue;
+      const back = (-Math.sign(along(j, k)) * (qpos[place[j]] - qpos0[place[j]])) / 2;
+      qpos[place[k]] = clamped(k, qpos0[place[k]] + back, 0);
+      turned.add(k);
+    }
+  }
+  for (const { joint, of, polynomial } of followers) {
+    const by = qpos[place[of]] - qpos0[place[of]];
+    qpos[place[joint]] = qpos0[place[joint]] + polynomial.reduceRight((sum, c) => sum * by + c, 0);
+  }
+  return { qpos, joints: outside.map((j) => nameOf(model, "joint", j) || String(j)) };
+}
