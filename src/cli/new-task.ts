@@ -132,7 +132,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
           ]),
       ...(lift !== 0 && chosen === "velocity"
         ? [
-            `What floats starts ${Math.abs(1000 * lift).toFixed(0)} mm ${lift > 0 ? "higher" : "lower"} than there: ${lift > 0 && !baseOf(robot).flies ? "it lay in the floor" : "it hung over the floor"}.`,
+            `What floats starts ${Math.abs(1000 * lift).toFixed(0)} mm ${lift > 0 ? "higher" : "lower"} than there: ${lift > 0 ? (baseOf(robot).flies ? "to hover over the floor" : "it lay in the floor") : "it hung over the floor"}.`,
           ]
         : []),
     ],

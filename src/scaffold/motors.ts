@@ -202,12 +202,32 @@ const WHEEL_LAG = 0.05;
 /** rad/s or m/s of servos of velocity whose control has no range. */
 const SPEED = 10;
 
+/** N upwards for each unit of control of what pushes a body itself, as that lies in the default pose; 0 of other actuators. */
+function upwards(model: Model, i: number): number {
+  if (bodyOf(model, i) < 0 || jointOf(model, i) >= 0) return 0;
+  const [x, y, z] = model.actuator_gear.subarray(6 * i, 6 * i + 3);
+  const site = model.actuator_trntype[i] === mjtTrn.SITE ? model.actuator_trnid[2 * i] : -1;
+  const [qw, qx, qy, qz] = site < 0 ? [1, 0, 0, 0] : model.site_quat.subarray(4 * site, 4 * site + 4);
+  const force = 2 * (qx * qz - qw * qy) * x + 2 * (qy * qz + qw * qx) * y + (1 - 2 * (qx * qx + qy * qy)) * z;
+  return force * model.actuator_gainprm[10 * i];
+}
+
+/** Actuators that push a body up and never down, as rotors do, where all of them together lift what hangs on it; else none. */
+export function liftersOf(model: Model, body: number): number[] {
+  const rotors = Array.from({ length: model.nu }, (_, i) => i).filter((i) => {
+    const on = bodyOf(model, i);
+    const isOneWay = model.actuator_ctrllimited[i] > 0 && model.actuator_ctrlrange[2 * i] >= 0;
+    return isOneWay && on >= 0 && model.body_weldid[on] === body && upwards(model, i) > 0;
+  });
+  const most = rotors.reduce((sum, i) => sum + upwards(model, i) * model.actuator_ctrlrange[2 * i + 1], 0);
+  return most > 9.81 * model.body_subtreemass[body] ? rotors : [];
+}
+
 /** Controls that hold a body up which thrusters carry, where no keyframe says them: each the same part of its range. */
-export function hoverOf(model: Model, mass: number): (number | undefined)[] {
+export function hoverOf(model: Model, mass: number, body: number): (number | undefined)[] {
+  const lifters = new Set(liftersOf(model, body));
   const thrust = Array.from({ length: model.nu }, (_, i) =>
-    bodyOf(model, i) >= 0 && jointOf(model, i) < 0
-      ? model.actuator_gear[6 * i + 2] * model.actuator_gainprm[10 * i]
-      : 0,
+    lifters.size === 0 || lifters.has(i) ? upwards(model, i) : 0,
   );
   const up = thrust.reduce((sum, f) => sum + Math.max(0, f), 0);
   return thrust.map((f) => (f > 0 ? (mass * 9.81) / up : undefined));

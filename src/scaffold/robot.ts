@@ -4,7 +4,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { bodyOf, hoverOf, isBelow, jointOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
+import { bodyOf, hoverOf, isBelow, jointOf, liftersOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
 import { floorOf, hasGround, lowestOf } from "./stance.ts";
 
 export interface Robot {
@@ -32,7 +32,7 @@ export interface Base {
   /** Over the floor, and over its lowest limb (m). */
   readonly height: number;
   readonly legs: number;
-  /** Nothing but thrusters moves it. */
+  /** Rotors carry it, or nothing but thrusters moves it. */
   readonly flies: boolean;
   /** Limbs end in wheels; in ones with rollers, which go sideways too. */
   readonly rolls: boolean;
@@ -76,9 +76,10 @@ export async function robotOf(model: Model): Promise<Robot> {
   // a keyframe without a name cannot be started from
   const name = key < 0 ? undefined : nameOf(model, "key", key) || undefined;
   const start = name === undefined ? Array.from(model.qpos0) : qpos;
-  const mass = model.body_mass.reduce((sum, m) => sum + m, 0);
   const root = drivenBase(model);
   const base = root === undefined ? undefined : model.jnt_bodyid[root];
+  // of what floats its own, without what stands about it
+  const mass = model.body_subtreemass[base ?? 0];
   const isFlyer = base !== undefined && flies(model, base);
   const { xpos, site_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
     oracle.write("qpos", start);
@@ -96,7 +97,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   const wanted = isFlyer && base !== undefined ? Math.max(0, HOVER - (xpos[3 * base + 2] - (floor ?? 0))) : -gap;
   // a keyframe's controls, where it says any
   const said = name === undefined ? [] : Array.from(model.key_ctrl.subarray(key * model.nu, (key + 1) * model.nu));
-  const ctrl = said.some((x) => x !== 0) ? said : isFlyer ? hoverOf(model, mass) : [];
+  const ctrl = said.some((x) => x !== 0) ? said : isFlyer ? hoverOf(model, mass, base) : [];
   return {
     model,
     key: name,
@@ -139,8 +140,9 @@ export function drivenBase(model: Model): number | undefined {
   return best === undefined || driven(best) === 0 ? undefined : best;
 }
 
-/** Whether a body is moved by thrusters alone: by no joint of its own. */
+/** Whether rotors carry a body, whatever arm it has, or thrusters alone move it: no joint of its own. */
 const flies = (model: Model, body: number): boolean =>
+  liftersOf(model, body).length > 0 ||
   !Array.from({ length: model.nu }, (_, i) => jointOf(model, i)).some(
     (j) => j >= 0 && isBelow(model, model.jnt_bodyid[j], body),
   );
@@ -186,13 +188,14 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const lowest = ends.length > 0 ? Math.min(...ends.map(z)) : z(body);
   const low = ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
   const rolls = joints.some((j) => wheels.has(j) && driven.has(j));
+  const isFlyer = flies(model, body);
   const rollers = new Set(joints.flatMap((j) => rollersOf(model, j)));
   return {
     body,
     joint: nameOf(model, "joint", best) || best,
     height: z(body) + lift - floor,
     legs: z(body) - lowest,
-    flies: flies(model, body),
+    flies: isFlyer,
     rolls,
     glides: rollers.size > 0,
     load: loadOf(model, body),
@@ -204,7 +207,7 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
     turned: joints
       .filter((j) => !rollers.has(j))
       .flatMap((j) => Array.from({ length: width(j, "qvel") }, (_, k) => model.jnt_dofadr[j] + k)),
-    feet: rolls ? [] : low,
+    feet: rolls || isFlyer ? [] : low,
   };
 }
 
