@@ -27,6 +27,8 @@ export interface FootingOptions {
   readonly toe: number;
   readonly half: number;
   readonly apart: number;
+  /** How far below that a foot may stand (m): legs reach no farther. */
+  readonly reach?: number;
 }
 
 /** Where a foot will land from the base, ahead and to the left (m), and whether it stands instead. */
@@ -87,7 +89,7 @@ export interface Footing {
 
 /** Keeps the ground of both feet and its unevenness; `landings` is asked at the end of a control step. */
 export function footing(
-  { base, feet, heel, toe, half, apart }: FootingOptions,
+  { base, feet, heel, toe, half, apart, reach = REACH }: FootingOptions,
   landings: (s: Scene) => readonly Landing[],
 ): Footing {
   const corners = [heel, toe].flatMap((x) => [half, -half].map((y) => [x, y] as const));
@@ -118,7 +120,7 @@ export function footing(
     });
     const mean = mul(1 / ABOUT.length, sum(under));
     const lowest = min(grounds[1], grounds[5]);
-    const goal = min(mean, add(lowest, REACH));
+    const goal = min(mean, add(lowest, reach));
     const seen = heights.slice(points.length + ABOUT.length);
     const range = sub(seen.reduce(max), seen.reduce(min));
     const followed = (last: Scalar, now: Scalar, constant: number) =>

@@ -52,6 +52,11 @@ export interface GaitOptions {
   readonly rights?: number;
   /** Time constant with which it follows the command (s); default 0.25. */
   readonly follows?: number;
+  /**
+   * On terrain servos of a leg aim beyond its place by what the weight that it carries moves them: of the knee all of the
+   * weight over its stiffness (rad for each m that the ankle is behind it), of the hip's roll how far (rad); default 0.
+   */
+  readonly carries?: { readonly knee: number; readonly roll: number };
   /** Feet follow the terrain; default: they walk on a plane. */
   readonly footing?: FootingOptions;
 }
@@ -136,6 +141,7 @@ export function gaitOf(options: GaitOptions) {
     catches = 0,
     rights = 0,
     follows = 0.25,
+    carries,
   } = options;
   const long = height + hip - sole;
   const apart = options.footing?.apart ?? 0;
@@ -144,6 +150,18 @@ export function gaitOf(options: GaitOptions) {
   const legOf = (side: number, [x, z]: Plane, roll: Scalar) => {
     const [hip_pitch, knee, ankle_pitch] = pitches(options, [x, sub(z, mul(side * out, roll))]);
     return { hip_pitch, hip_roll: roll, hip_yaw: 0, knee, ankle_pitch, ankle_roll: mul(-1, roll) };
+  };
+  /** The same, with what a foot carries at a phase: all where it alone stands, half where the robot does not walk. */
+  const loaded = (leg: ReturnType<typeof legOf>, side: number, phase: Scalar, walks: Scalar) => {
+    if (!carries) return leg;
+    const alone = clamp(div(min(phase, sub(duty, phase)), duty - 0.5), 0, 1);
+    const part = add(0.5, mul(walks, sub(alone, 0.5)));
+    const behind = mul(Math.hypot(...options.shank), sin(add(leg.hip_pitch, leg.knee)));
+    return {
+      ...leg,
+      knee: sub(leg.knee, mul(mul(part, carries.knee), behind)),
+      hip_roll: sub(leg.hip_roll, mul(part, side * carries.roll)),
+    };
   };
   const moves = (s: Scene): Bool => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
   /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
@@ -195,6 +213,8 @@ export function gaitOf(options: GaitOptions) {
   const under = options.footing && footing(options.footing, landings);
   return {
     moves,
+    /** What of the command it follows now. */
+    followed: (s: Scene): readonly Scalar[] => kept(s).slice(2),
     /** What a policy must know of it. */
     clock: (s: Scene): Scalar[] => {
       const [phase, ...others] = kept(s);
@@ -229,7 +249,7 @@ export function gaitOf(options: GaitOptions) {
         const swinging = add(swung(ground, swings), lowers);
         const leg = legOf(side, [x, add(lifted, select(holds, ground.to, swinging, "f32"))], roll);
         return inOrder({
-          ...leg,
+          ...loaded(leg, side, turned(phase, 0.5 * i), walks),
           hip_yaw: mul(turning, part),
           ankle_pitch: sub(leg.ankle_pitch, ground.pitch),
           ankle_roll: add(leg.ankle_roll, ground.roll),

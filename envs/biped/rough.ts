@@ -1,6 +1,6 @@
-// BipedRough: the same biped on terrain, whose heights about it it sees; worlds begin on all of its rows
+// BipedRough: the same biped on terrain, whose heights about it it sees; episodes begin on any of its rows
 import { defineTask, terrainHeights, terrainRow } from "../../src/env/index.ts";
-import { onGround, under } from "../rough.ts";
+import { onAllRows, under } from "../rough.ts";
 import { ON_TERRAIN } from "../training.ts";
 import { BIPED_ON_TERRAIN } from "./shared.ts";
 
@@ -18,8 +18,10 @@ export const BIPED_GROUND = [
 export const bipedRough = defineTask({
   ...BIPED_ON_TERRAIN,
   id: "BipedRough",
-  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1.5 } } },
-  terrain: onGround(BIPED_GROUND),
+  training: {
+    ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, epochs: 4, learningRate: 5e-4, initialLogStd: -1.9 } },
+  },
+  terrain: onAllRows(BIPED_GROUND),
   values: { ...BIPED_ON_TERRAIN.values, under: under("torso") },
   observe: {
     ...BIPED_ON_TERRAIN.observe,

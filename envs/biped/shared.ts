@@ -19,7 +19,7 @@ export const BIPED_GAIT: GaitOptions = {
   sway: 0.015,
 };
 
-const biped = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "above"> = {}) =>
+const biped = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "paysGait" | "aboutGait" | "above"> = {}) =>
   walker({
     ...more,
     model: new URL("./model.xml", import.meta.url),
@@ -35,9 +35,12 @@ const biped = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "above"> = 
 
 export const BIPED = biped(BIPED_GAIT);
 
-/** Its feet follow the ground. */
+/** Its feet follow the ground, in shorter steps on straighter legs, and servos hold its 160 N. */
 const ON_TERRAIN: GaitOptions = {
   ...BIPED_GAIT,
+  height: 0.525,
+  period: 0.34,
+  carries: { knee: 160 / 80, roll: (160 * 0.02) / 60 },
   footing: {
     base: "torso",
     feet: ["left_ankle_roll", "right_ankle_roll"],
@@ -45,8 +48,9 @@ const ON_TERRAIN: GaitOptions = {
     toe: 0.0934,
     half: 0.0275,
     apart: 0.12,
+    reach: 0.02,
   },
 };
 
 /** The same on terrain, from above the ground whatever pose is drawn. */
-export const BIPED_ON_TERRAIN = biped(ON_TERRAIN, { most: 2, above: 0.03 });
+export const BIPED_ON_TERRAIN = biped(ON_TERRAIN, { most: 2, paysGait: true, aboutGait: true, above: 0.03 });

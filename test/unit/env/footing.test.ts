@@ -2,6 +2,7 @@
 // gait strides slower there than it is told to, as where it tilts
 import { expect, test } from "vitest";
 import { bipedRough } from "../../../envs/biped/rough.ts";
+import { BIPED } from "../../../envs/biped/shared.ts";
 import { g1Rough } from "../../../envs/g1/rough.ts";
 import { G1 } from "../../../envs/g1/shared.ts";
 import { makeTerrain, makeVec, type StartScene, type Task } from "../../../src/env/index.ts";
@@ -86,6 +87,26 @@ test("its gait strides slower where the ground about it is uneven, and where it 
   expect(await followed(ANGLE)).toBeLessThan(0.5);
   expect(await followed(0, 0.15)).toBeLessThan(0.5);
   expect(await followed(0, -0.3)).toBeLessThan(0.05);
+});
+
+/** How many of some bipeds fall within four seconds as they follow commands on level ground, without a policy. */
+async function falls(control: Task["control"]): Promise<number> {
+  const numEnvs = 32;
+  const level = makeTerrain({ rows: 1, columns: ["flat"], cell: 0.2, middle: 1.6, border: 8, as: "boxes" });
+  const task = { ...bipedRough, id: "Carrying", control, terrain: { ...bipedRough.terrain!, ground: level } };
+  await using env = await makeVec(task, { numEnvs, device: "wasm", threads: 1, recorder: false });
+  await env.reset({ seed: 1 });
+  const fell = new Set<number>();
+  for (let t = 0; t < 200; t++) {
+    const { terminated } = await env.step(new Float32Array(numEnvs * 12));
+    terminated.forEach((ended, w) => ended && fell.add(w));
+  }
+  return fell.size;
+}
+
+test("a biped whose servos hold what its legs carry walks without a policy, where the gait for planes falls", async () => {
+  expect(await falls(bipedRough.control)).toBeLessThanOrEqual(8);
+  expect(await falls(BIPED.control)).toBeGreaterThanOrEqual(28);
 });
 
 test.each([
