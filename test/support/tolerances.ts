@@ -163,6 +163,11 @@ export const flatHullBounds = {
   resting: { value: 0.7, reason: "share: where corners are about ccd_tolerance apart in height, either may be" },
 } as const satisfies Record<string, Tolerance>;
 
+/** Searches of round shapes in float64, beside MuJoCo's at a `ccd_tolerance` of 1e-12. */
+export const float64SearchBounds = {
+  depth90: { value: 1e-11, reason: "m, 90 of 100 depths of a body of 3 cm: MuJoCo's own tolerance, and some more" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Contacts with height fields against MuJoCo's, relative to the bounding radius of the shape on the field. */
 export const fieldBounds = {
   distance99: {

@@ -1,4 +1,5 @@
 // the parts of the search, and how one leads to another
+import { current } from "../../../trace/graph.ts";
 
 /** What the loop does with the support point of a turn. */
 export const MODE = { GJK: 0, WIDEN: 1, EXPAND: 2, CHECK: 3, AXES: 4, NEWTON: 5, DONE: 6, RESUMED: 7 } as const;
@@ -27,6 +28,7 @@ export const DESCENTS = 12;
 export const OUTSIDE = 0.03;
 /** What rounding leaves of a distance, and of a distance that is certain. */
 export const ROUNDING = 1e-7;
+const ROUNDING_OF_FLOAT64 = 1e-12;
 export const CERTAIN = 1e-5;
 /** Separated by more than this is separated, whatever a margin says. */
 export const SLACK = 3e-5;
@@ -40,3 +42,6 @@ export const FACING = 2e-6;
 export const AWAY = 1 / 9;
 /** Where bounds of the polytope meet. */
 export const CLOSED = 3e-6;
+
+/** What rounding leaves of a distance in what a kernel computes in. */
+export const roundingOf = (): number => (current().exact ? ROUNDING_OF_FLOAT64 : ROUNDING);

@@ -48,7 +48,7 @@ import {
   NEWTON_TURNS,
   DESCENTS,
   OUTSIDE,
-  ROUNDING,
+  roundingOf,
   CERTAIN,
   NEAR,
   SHALLOW,
@@ -104,6 +104,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
   const { a, b, rot, offset, curved, discrete, limit, closed: closes, near: nears, cut } = pair;
   const { mode, goal, next, d, count, turns, hit, s, target, length, previous, stuck } = state;
   const { seed, tried, best, gap, descents, polished, rolls, last, face } = state;
+  const rounding = roundingOf();
   const start = (to: number, along: Vec3) => {
     mode.set(to);
     count.set(0);
@@ -134,7 +135,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
     const fresh = eq(s.count.get(), 0);
     const low = sub(dot3(n, target.get()), h);
     const known = holds(s, w);
-    const exact = add(mul(10 * ROUNDING, length.get()), ROUNDING);
+    const exact = add(mul(10 * rounding, length.get()), rounding);
     const enough = nears === 0 ? exact : select(eq(from, GOAL.ORIGIN), max(exact, nears), exact);
     const close = le(sub(length.get(), low), enough);
     const there = or(or(close, known), or(eq(stuck.get(), 1), ge(times, limit)));
@@ -145,7 +146,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
       when(settled, () => {
         const doubtful = and(le(low, 0), gt(sub(length.get(), low), CERTAIN));
         const sure = select(lt(low, mul(0.5, length.get())), max(low, 0), length.get());
-        seed.h.set(select(doubtful, NONE, sub(h, 10 * ROUNDING)));
+        seed.h.set(select(doubtful, NONE, sub(h, 10 * rounding)));
         seed.n.set(n);
         keep(best, select(curved, NONE, neg(sure)), n, faces.a, faces.b);
         const near = lt(length.get(), NEAR);
@@ -170,12 +171,12 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
       const k = descents.get();
       descents.set(add(k, 1));
       const moved = norm3(sub3(n, unit(target.get())));
-      when(and(settled, le(h, add(tried.h.get(), 3 * ROUNDING))), () => keep(tried, h, n, faces.a, faces.b));
+      when(and(settled, le(h, add(tried.h.get(), 3 * rounding))), () => keep(tried, h, n, faces.a, faces.b));
       target.set(scale3(n, add(h, OUTSIDE)));
       previous.set(NONE);
       stuck.set(0);
       count.set(0);
-      const ended = and(settled, or(lt(moved, 10 * ROUNDING), ge(k, DESCENTS)));
+      const ended = and(settled, or(lt(moved, 10 * rounding), ge(k, DESCENTS)));
       when(ended, () => stops(NEXT.DESCENDED));
     });
 
@@ -194,7 +195,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
               nearest.commit();
               length.set(l);
               when(
-                le(l, 0.1 * ROUNDING),
+                le(l, 0.1 * rounding),
                 () => next.set(NEXT.INSIDE),
                 () => d.set(scale3(nearest.x, div(-1, max(l, 1e-30)))),
               );
@@ -266,14 +267,14 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
       const [pa, pb] = [select3(onLine, facing[0], onA), select3(onLine, facing[1], onB)];
       const slope = sub3(sub3(pa, pb), scale3(n, h));
       const off = norm3(slope);
-      const better = and(le(h, add(tried.h.get(), FACING)), le(off, max(gap.get(), 10 * ROUNDING)));
+      const better = and(le(h, add(tried.h.get(), FACING)), le(off, max(gap.get(), 10 * rounding)));
       when(better, () => {
         gap.set(min(gap.get(), off));
         keep(tried, h, n, pa, pb);
       });
       const step = newtonStep({ a, b, rot, line }, onLine, n, h, slope);
       when(
-        or(or(ge(times, NEWTON_TURNS), lt(step.length, 0.1 * ROUNDING)), not(step.descends)),
+        or(or(ge(times, NEWTON_TURNS), lt(step.length, 0.1 * rounding)), not(step.descends)),
         () => next.set(NEXT.POLISHED),
         () => d.set(step.to),
       );
