@@ -213,8 +213,6 @@ export function gaitOf(options: GaitOptions) {
   const under = options.footing && footing(options.footing, landings);
   return {
     moves,
-    /** What of the command it follows now. */
-    followed: (s: Scene): readonly Scalar[] => kept(s).slice(2),
     /** What a policy must know of it. */
     clock: (s: Scene): Scalar[] => {
       const [phase, ...others] = kept(s);

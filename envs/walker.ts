@@ -38,8 +38,6 @@ export interface WalkerOptions {
   readonly moved: number;
   /** The most of an action; default 1. */
   readonly most?: number;
-  /** Whether it is paid for following the gait's strides, slower on uneven ground, in place of the whole command. */
-  readonly paysGait?: boolean;
   /** Whether a policy sees angles of joints about those of the gait; default: about those as it stands. */
   readonly aboutGait?: boolean;
   /** How far above the ground its soles are as it begins, standing (m); default 0. */
@@ -58,13 +56,11 @@ export function walker({
   upper,
   moved,
   most = 1,
-  paysGait = false,
   aboutGait = false,
   above = 0,
 }: WalkerOptions) {
   const gait = gaitOf(how);
   const nj = 12 + moved;
-  const paid = paysGait ? "strides" : "wanted";
   const stand = [...gait.standing.flat(), ...(upper([0, 0]) as number[])];
   const targets = (s: Scene): Scalar[] => [...gait.legs(s).flat(), ...upper(gait.swings(s))];
   const offGait = (s: Scene): Scalar[] =>
@@ -102,7 +98,6 @@ export function walker({
       angular: angularVelocity(base),
       down: projectedGravity(base),
       wanted: joystick("-0.5 * param.forward"),
-      ...(paysGait ? { strides: gait.followed } : {}),
     },
     observe: {
       linear: { value: "linear", noise: { uniform: [-0.1, 0.1] } },
@@ -121,8 +116,8 @@ export function walker({
     },
     reward: {
       alive: 0.5,
-      track_linear: { value: tracking("linear.xy", `${paid}.xy`, 0.4), weight: 1.5 },
-      track_turn: { value: tracking("angular.z", `${paid}.z`, 0.5), weight: 0.75 },
+      track_linear: { value: tracking("linear.xy", "wanted.xy", 0.4), weight: 1.5 },
+      track_turn: { value: tracking("angular.z", "wanted.z", 0.5), weight: 0.75 },
       bounce: { value: "square(linear.z)", weight: -0.5 },
       sway: { value: "sum(square(angular.xy))", weight: -0.05 },
       level: { value: "sum(square(down.xy))", weight: -2 },

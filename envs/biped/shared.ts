@@ -19,7 +19,7 @@ export const BIPED_GAIT: GaitOptions = {
   sway: 0.015,
 };
 
-const biped = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "paysGait" | "aboutGait" | "above"> = {}) =>
+const biped = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "aboutGait" | "above"> = {}) =>
   walker({
     ...more,
     model: new URL("./model.xml", import.meta.url),
@@ -53,4 +53,4 @@ const ON_TERRAIN: GaitOptions = {
 };
 
 /** The same on terrain, from above the ground whatever pose is drawn. */
-export const BIPED_ON_TERRAIN = biped(ON_TERRAIN, { most: 2, paysGait: true, aboutGait: true, above: 0.03 });
+export const BIPED_ON_TERRAIN = biped(ON_TERRAIN, { most: 2, aboutGait: true, above: 0.03 });
