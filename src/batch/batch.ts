@@ -181,7 +181,7 @@ function traceKernels(
     // on a GPU a step that has no room is long, and runs in pieces, which have theirs
     const whole = !source.isStep || (emission.target !== "gpu" && emission.cut === false);
     const roomy = whole
-      ? roomyTrace(source.name, traced, privateRoomOf(title, traced, emission), tileWidth)
+      ? roomyTrace({ name: source.name, title }, traced, privateRoomOf(title, traced, emission), tileWidth)
       : undefined;
     if (roomy) tables.push(roomy.cells);
     const kernel = toWgsl(roomy?.trace ?? traced, { ...emission, title });

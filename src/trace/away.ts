@@ -17,23 +17,37 @@ const foursOf = ({ length }: ArrayRef): number => Math.ceil(length / 4);
 /** Fours of all of these. */
 export const foursAway = (arrays: readonly ArrayRef[]): number => arrays.reduce((sum, a) => sum + foursOf(a), 0);
 
+/** What private memory a lane has for arrays: `bytes`, of which each access in the text to an array elsewhere takes `perAccess`. */
+export interface PrivateRoom {
+  readonly bytes: number;
+  readonly perAccess?: number;
+}
+
+/** Arrays that lie elsewhere, and the bytes that those left take beyond their room. */
+export interface Beyond {
+  readonly away: readonly ArrayRef[];
+  readonly lacking: number;
+}
+
 /**
- * Arrays, the largest first, without which those that run-time indices reach fit into `room` bytes. Others are in registers
- * for the most part, or spilled, a few hundred words.
+ * Arrays, those with the fewest accesses for their bytes first and then the largest, without which those that run-time
+ * indices reach fit. Others are in registers for the most part, or spilled, a few hundred words.
  */
-export function arraysBeyond(trace: Trace, room: number): ArrayRef[] {
+export function arraysBeyond(trace: Trace, { bytes: room, perAccess = 0 }: PrivateRoom): Beyond {
   const live = analyse(trace);
-  const { arrays } = indexedAtRunTime(trace, live);
+  const { arrays, accesses } = indexedAtRunTime(trace, live);
   const own = trace.arrays.filter(({ id, kept }) => !kept && arrays.has(id) && live.liveArrays.has(id));
-  let bytes = 4 * own.reduce((sum, { length }) => sum + length, 0);
+  let lacking = 4 * own.reduce((sum, { length }) => sum + length, 0) - room;
+  const cost = (one: ArrayRef) => (perAccess * accesses.get(one.id)!) / (4 * one.length);
   const away: ArrayRef[] = [];
   // truth values are no words
-  for (const one of own.filter(({ type }) => type !== "bool").sort((a, b) => b.length - a.length || a.id - b.id)) {
-    if (bytes <= room) break;
+  const words = own.filter(({ type }) => type !== "bool");
+  for (const one of words.sort((a, b) => cost(a) - cost(b) || b.length - a.length || a.id - b.id)) {
+    if (lacking <= 0 || cost(one) >= 1) break;
     away.push(one);
-    bytes -= 4 * one.length;
+    lacking -= 4 * one.length * (1 - cost(one));
   }
-  return away;
+  return { away, lacking: Math.max(lacking, 0) };
 }
 
 /** The trace with these arrays in a buffer, for the time of the kernel. Operations and their order are those of the trace. */

@@ -48,11 +48,11 @@ export function cutTrace(
   };
   // addresses depend on how many fours there are
   const bare = build(0);
-  const away = bare.pieces.map((piece) => foursAway(arraysBeyond(piece.trace, room)));
-  const stride = bare.fours + Math.max(...away);
+  const awayOf = (piece: Piece) => arraysBeyond(piece.trace, { bytes: room }).away;
+  const stride = bare.fours + Math.max(...bare.pieces.map((piece) => foursAway(awayOf(piece))));
   const pieces = build(stride).pieces.map((piece) => ({
     ...piece,
-    trace: moveAway(piece.trace, arraysBeyond(piece.trace, room), { buffer: CELLS, tile, stride, first: bare.fours }),
+    trace: moveAway(piece.trace, awayOf(piece), { buffer: CELLS, tile, stride, first: bare.fours }),
   }));
   return { pieces, fours: stride, turns: crossing.turns };
 }

@@ -9,6 +9,8 @@ import { arrayName } from "./text.ts";
 export interface IndexedAtRunTime {
   /** Ids of private arrays. */
   readonly arrays: ReadonlySet<number>;
+  /** Reads and writes of private arrays in the text, by id, at whatever index. */
+  readonly accesses: ReadonlyMap<number, number>;
   /** Tables that neighbouring lanes may read at different indices. */
   readonly lanesApart: ReadonlySet<TableRef>;
 }
@@ -16,16 +18,21 @@ export interface IndexedAtRunTime {
 /** Finds what live statements reach by indices that are known only at run time. */
 export function indexedAtRunTime(trace: Trace, live: Liveness): IndexedAtRunTime {
   const arrays = new Set<number>();
+  const accesses = new Map<number, number>();
   const tables = new Map<TableRef, Operand[]>();
   const starts = new Map<TraceNode, Operand>();
   const isRuntime = (index: Operand) => live.resolve(index) instanceof TraceNode;
+  const reach = ({ id }: ArrayRef, index: Operand) => {
+    accesses.set(id, (accesses.get(id) ?? 0) + 1);
+    if (isRuntime(index)) arrays.add(id);
+  };
   const walk = (block: Block): void => {
     for (const s of block.statements) {
       if (s.kind === "stage" || !live.isLive(s)) continue;
-      if (s.kind === "put" && isRuntime(s.index)) arrays.add(s.target.id);
+      if (s.kind === "put") reach(s.target, s.index);
       if (s.kind === "let") {
         const { op, source, args } = s.node;
-        if (op === "at" && isRuntime(args[0])) arrays.add((source as ArrayRef).id);
+        if (op === "at") reach(source as ArrayRef, args[0]);
         if (op !== "table") continue;
         const table = source as TableRef;
         tables.set(table, [...(tables.get(table) ?? []), args[0]]);
@@ -52,7 +59,7 @@ export function indexedAtRunTime(trace: Trace, live: Liveness): IndexedAtRunTime
     return shared;
   };
   const lanesApart = new Set([...tables].filter(([, indices]) => !indices.every(isShared)).map(([table]) => table));
-  return { arrays, lanesApart };
+  return { arrays, accesses, lanesApart };
 }
 
 /** Where the elements of private arrays are, as WGSL. */

@@ -3,10 +3,11 @@ import { STAGES } from "../../physics/stages.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
 import type { Turn } from "../../trace/cut.ts";
 import type { Trace } from "../../trace/graph.ts";
-import { arraysBeyond, foursAway, moveAway } from "../../trace/away.ts";
+import { arraysBeyond, foursAway, moveAway, type PrivateRoom } from "../../trace/away.ts";
 import { analyse } from "../../trace/liveness.ts";
 import { CELLS, cutTrace } from "../../trace/pieces.ts";
 import { pressureOf, type Pressure } from "../../trace/pressure.ts";
+import { assertRoom } from "./emission.ts";
 import { toWgsl, type WgslForm, type WgslKernel } from "../../trace/wgsl.ts";
 
 /** A kernel in pieces. */
@@ -110,14 +111,18 @@ function cellsOf(kernel: string, fours: number, remedy?: string): ArenaRequest {
   return { name, access: "read_write", fields: [field] };
 }
 
-/** A kernel that runs whole, with its arrays in cells where it has no room for them; undefined where it has. */
+/**
+ * A kernel that runs whole, with its arrays in cells where it has no room for them; undefined where it has.
+ * @throws CorralError kernel-too-large
+ */
 export function roomyTrace(
-  name: string,
+  { name, title }: { readonly name: string; readonly title: string },
   trace: Trace,
-  room: number = Infinity,
+  room: PrivateRoom = { bytes: Infinity },
   tile: number,
 ): { readonly trace: Trace; readonly cells: ArenaRequest } | undefined {
-  const away = arraysBeyond(trace, room);
+  const { away, lacking } = arraysBeyond(trace, room);
+  assertRoom(title, room, lacking);
   if (away.length === 0) return undefined;
   const stride = foursAway(away);
   const moved = moveAway(trace, away, { buffer: CELLS, tile, stride, first: 0 });

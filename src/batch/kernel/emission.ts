@@ -5,6 +5,7 @@ import { oneLine } from "../../core/show.ts";
 import { formatBytesExactly } from "../../core/units.ts";
 import { WORKGROUP, workgroupOf, type AdapterFacts } from "../../gpu/workgroup.ts";
 import { costOf } from "../../trace/cost.ts";
+import type { PrivateRoom } from "../../trace/away.ts";
 import type { Trace } from "../../trace/graph.ts";
 import type { WgslForm, WgslKernel } from "../../trace/wgsl.ts";
 import { PLACEMENT_OPTIONS, type PlacementOptions } from "../options.ts";
@@ -31,10 +32,12 @@ const MOST_ARRAY = 1 << 16;
  * values of a large kernel that have no register. Arrays alone compile up to 126,976 bytes a lane (docs/decisions/0077).
  */
 const MOST_ON_SWIFTSHADER = 120 << 10;
-/** Bytes of a lane there for each operation of a kernel, as values need slots: 1.5 fit robots and heaps (docs/decisions/0120). */
-const SLOTS_AN_OPERATION = 1.75;
+/** Bytes of a lane there for each operation of a kernel, as values need slots (docs/decisions/0120, 0145). */
+const SLOTS_AN_OPERATION = 2;
+/** Bytes of a lane there for each access in the text to an array that lies in an arena. */
+const SLOTS_AN_ACCESS = 8;
 /** Bytes of a lane there for whatever a kernel does, its variables, and arrays that numbers alone index. */
-const SLOTS = 10 << 10;
+const SLOTS = 12 << 10;
 
 /** What helps where a kernel is too large for its driver. */
 const REMEDY =
@@ -117,21 +120,34 @@ function assertRuns(size: number, limits: GroupLimits): void {
 }
 
 /**
- * Bytes of private arrays that a lane has room for in a kernel, beside what the driver makes of its values; any number where
- * it is undefined.
+ * What room for private arrays a lane has in a kernel, beside what the driver makes of its values; any where it is undefined.
  * @throws CorralError kernel-too-large, where values alone have no room
  */
-export function privateRoomOf(title: string, trace: Trace, emission: Emission): number | undefined {
+export function privateRoomOf(title: string, trace: Trace, emission: Emission): PrivateRoom | undefined {
   const { mostPrivate, privateRoom, roomy } = emission;
-  if (roomy || mostPrivate === undefined) return privateRoom;
+  if (roomy || mostPrivate === undefined) return privateRoom === undefined ? undefined : { bytes: privateRoom };
   const { arithmetic } = costOf(trace);
   const room = mostPrivate - SLOTS_AN_OPERATION * arithmetic - SLOTS;
-  if (room > 0) return room;
+  if (room > 0) return { bytes: room, perAccess: SLOTS_AN_ACCESS };
   const most = Math.floor((mostPrivate - SLOTS) / SLOTS_AN_OPERATION);
   throw new CorralError(
     "kernel-too-large",
     `kernel ${oneLine(title)} has ${arithmetic} operations, of which SwiftShader compiles ${most} in one kernel. ${REMEDY} Loops take fewer operations (unroll: false).`,
     { operations: arithmetic, bound: most },
+  );
+}
+
+/**
+ * Refuses a kernel whose private arrays have no room, wherever they lie.
+ * @throws CorralError kernel-too-large
+ */
+export function assertRoom(title: string, { bytes, perAccess }: PrivateRoom, lacking: number): void {
+  if (perAccess === undefined || lacking === 0) return;
+  const [needed, bound] = [Math.ceil(bytes + lacking), Math.floor(bytes)];
+  throw new CorralError(
+    "kernel-too-large",
+    `kernel ${oneLine(title)} needs ${formatBytesExactly(needed)} of a world for private arrays, of which SwiftShader has ${formatBytesExactly(bound)} beside its values. ${REMEDY}`,
+    { bytes: needed, bound },
   );
 }
 

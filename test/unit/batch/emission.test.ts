@@ -1,6 +1,6 @@
 // how kernels are written for an adapter: by what it says of itself, or by options
 import { describe, expect, test } from "vitest";
-import { assertCompiles, emissionFor } from "../../../src/batch/kernel/emission.ts";
+import { assertCompiles, assertRoom, emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { unrollByDefault } from "../../../src/batch/kernel/form.ts";
 import { planKernels } from "../../../src/batch/simulation-spec.ts";
 import { planVecKernels } from "../../../src/env/make.ts";
@@ -148,10 +148,16 @@ describe("the emission of kernels", () => {
     expect(elsewhere.cells).toBe(0);
     expect(elsewhere.bytes - here.bytes).toBeLessThanOrEqual(4 * here.cells);
 
+    expect(() => assertRoom("hand: step", { bytes: 1000.5, perAccess: 8 }, 20)).toThrow(
+      /\[kernel-too-large\] kernel hand: step needs .*1,021 B\) .* SwiftShader has .*1,000 B\) beside its values\..*device: "wasm"/,
+    );
+    assertRoom("hand: step", { bytes: 1000.5, perAccess: 8 }, 0);
+    assertRoom("hand: step", { bytes: 1000 }, 20);
+
     const ant = await loadTestModel("envs/ant");
-    const tight = { ...emission, mostPrivate: 12 << 10 };
+    const tight = { ...emission, mostPrivate: 14 << 10 };
     expect(() => planKernels(ant, { numEnvs: 8 }, { emission: tight })).toThrow(
-      /\[kernel-too-large\] kernel .*step has \d+ operations, of which SwiftShader compiles 1170 in one kernel\. .*unroll: false/,
+      /\[kernel-too-large\] kernel .*step has \d+ operations, of which SwiftShader compiles 1024 in one kernel\. .*unroll: false/,
     );
   });
 });
