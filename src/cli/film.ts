@@ -71,7 +71,10 @@ export async function recordedFilm(path: string, options: FilmOptions): Promise<
   const recording = readRecording(path);
   const model = await recordedModel(recording, path);
   const { episodes, frames, about } = recording;
-  if (worlds > episodes) throw new UsageError(`--worlds is ${worlds}; ${path} holds ${countOf(episodes, "episode")}.`);
+  if (worlds > episodes)
+    throw new UsageError(
+      `--worlds is ${worlds}; ${path} holds ${countOf(episodes, "episode")}: pass so many or fewer.`,
+    );
   const last = Math.min(steps ?? Infinity, Math.max(...recording.lengths.slice(0, worlds)) - 1, frames - 1);
   const shows = function* () {
     for (let t = 0; t <= last; t++) yield recordedPoses(recording, t, worlds);

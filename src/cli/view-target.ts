@@ -1,6 +1,7 @@
 // what a command shows in a page
 import "../../envs/index.ts";
 import { CorralError } from "../core/errors.ts";
+import { countOf } from "../core/units.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { Stage } from "../render/poses.ts";
@@ -45,7 +46,9 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
   if (isRecordingPath(target)) {
     const recording = readRecording(target);
     if (worlds > recording.episodes)
-      throw new UsageError(`--worlds is ${worlds}; ${target} holds ${recording.episodes} episodes.`);
+      throw new UsageError(
+        `--worlds is ${worlds}; ${target} holds ${countOf(recording.episodes, "episode")}: pass so many or fewer.`,
+      );
     const stage = await Stage.create(await recordedModel(recording, target));
     return new RecordedSubject(recording, stage, worlds);
   }
