@@ -6,7 +6,7 @@ import { makeVec, type NamedOptions } from "../env/make.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Model } from "../model/model.ts";
 import type { View } from "../render/camera.ts";
-import { readRecording, recordedModel, recordedPoses } from "../render/recording.ts";
+import { readRecording, recordedModel, recordedPoses, type EpisodeRecording } from "../render/recording.ts";
 import { Stage, type WorldPose } from "../render/poses.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Marks, Poses, Shown } from "../render/show.ts";
@@ -64,17 +64,24 @@ export interface Film extends AsyncDisposable {
 const isTaken = ({ moves, every }: FilmOptions, step: number, last: number): boolean =>
   moves ? step % every === 0 : step === last;
 
-/** Episodes of a recording. Throws `UsageError`, what `readRecording` and `recordedModel` throw. */
-export async function recordedFilm(path: string, options: FilmOptions): Promise<Film> {
-  const { steps, worlds } = options;
-  assertRecorded(options, "a recording");
+/** A recording that has an episode for each of `worlds`. Throws `UsageError`, what `readRecording` throws. */
+export function recordingFor(path: string, worlds: number): EpisodeRecording {
   const recording = readRecording(path);
-  const model = await recordedModel(recording, path);
-  const { episodes, frames, about } = recording;
+  const { episodes } = recording;
   if (worlds > episodes)
     throw new UsageError(
       `--worlds is ${worlds}; ${path} holds ${countOf(episodes, "episode")}: pass so many or fewer.`,
     );
+  return recording;
+}
+
+/** Episodes of a recording. Throws `UsageError`, what `readRecording` and `recordedModel` throw. */
+export async function recordedFilm(path: string, options: FilmOptions): Promise<Film> {
+  const { steps, worlds } = options;
+  assertRecorded(options, "a recording");
+  const recording = recordingFor(path, worlds);
+  const model = await recordedModel(recording, path);
+  const { frames, about } = recording;
   const last = Math.min(steps ?? Infinity, Math.max(...recording.lengths.slice(0, worlds)) - 1, frames - 1);
   const shows = function* () {
     for (let t = 0; t <= last; t++) yield recordedPoses(recording, t, worlds);

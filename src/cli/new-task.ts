@@ -154,14 +154,15 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   const file = besides(folder, resolve(path)).replace(/^\.\//, "");
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);
   try {
-    writeOutput(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined }));
+    const drawn = { file, height: isFree ? 0 : undefined };
+    writeOutput(scene, urdfScene(name, model, drawn));
     const bent = await bentOf(await loadModel(scene), isFree);
-    const pose = bent?.qpos;
-    if (bent) writeOutput(scene, urdfScene(name, model, { file, height: isFree ? 0 : undefined, pose }));
+    const posed = { ...drawn, pose: bent?.qpos };
+    if (bent) writeOutput(scene, urdfScene(name, model, posed));
     if (isFree) {
       const { lift, mass, span } = await robotOf(await loadModel(scene));
       const carries = 9.81 * mass * Math.max(lift, span);
-      writeOutput(scene, urdfScene(name, model, { file, height: lift, carries, pose }));
+      writeOutput(scene, urdfScene(name, model, { ...posed, height: lift, carries }));
     }
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
     return {

@@ -1,11 +1,10 @@
 // what a command shows in a page
 import "../../envs/index.ts";
 import { CorralError } from "../core/errors.ts";
-import { countOf } from "../core/units.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { Stage } from "../render/poses.ts";
-import { isRecordingPath, readRecording, recordedModel } from "../render/recording.ts";
+import { isRecordingPath, recordedModel } from "../render/recording.ts";
 import { isBundlePath } from "../record/sealed.ts";
 import { readBundle } from "../record/read-bundle.ts";
 import { isUpdateBundle } from "../runs/update-bundle.ts";
@@ -15,6 +14,7 @@ import { RecordedSubject } from "../view/recorded.ts";
 import type { Subject } from "../view/session.ts";
 import { integerOption, UsageError } from "./io.ts";
 import { actingOf } from "./acting.ts";
+import { recordingFor } from "./film.ts";
 import { deviceOf, deviceOr } from "./target.ts";
 
 /** Worlds that MuJoCo's float64 steps beside: a check takes about as long as a step of MuJoCo. */
@@ -44,11 +44,7 @@ export async function viewTarget(target: string, values: Values): Promise<Subjec
   if (policy !== undefined && (isRecordingPath(target) || isBundlePath(target)))
     throw new UsageError(`--policy is of worlds that are simulated; ${target} was recorded.`);
   if (isRecordingPath(target)) {
-    const recording = readRecording(target);
-    if (worlds > recording.episodes)
-      throw new UsageError(
-        `--worlds is ${worlds}; ${target} holds ${countOf(recording.episodes, "episode")}: pass so many or fewer.`,
-      );
+    const recording = recordingFor(target, worlds);
     const stage = await Stage.create(await recordedModel(recording, target));
     return new RecordedSubject(recording, stage, worlds);
   }

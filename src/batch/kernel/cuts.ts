@@ -7,8 +7,8 @@ import { arraysBeyond, foursAway, moveAway, type PrivateRoom } from "../../trace
 import { analyse } from "../../trace/liveness.ts";
 import { CELLS, cutTrace } from "../../trace/pieces.ts";
 import { pressureOf, type Pressure } from "../../trace/pressure.ts";
-import { assertRoom } from "./emission.ts";
 import { toWgsl, type WgslForm, type WgslKernel } from "../../trace/wgsl.ts";
+import { assertRoom } from "./emission.ts";
 
 /** A kernel in pieces. */
 export interface CutKernel {

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeVec, type Task } from "../../../src/env/index.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { openCli } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
+import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
@@ -60,13 +60,7 @@ test("a quadruped whose knees are never straight stands on bent ones, below its 
   expect(robot.qpos.slice(7, 9)).toEqual([0.4, -0.8]);
   expect(baseOf(robot).height).toBeCloseTo(0.4 * Math.cos(0.4) + 0.02, 3);
 
-  const { default: task } = (await import(join(folder, "walk.mts"))) as { default: Task };
-  await using env = await makeVec(task, { numEnvs: 4, seed: 1, device: "wasm", recorder: false });
-  await env.reset();
-  const none = new Float32Array(env.actionSpace.sample(1, { draw: 0 }).length);
-  let ended = 0;
-  for (let t = 0; t < 50; t++) ended += (await env.step(none)).terminated.reduce((sum, x) => sum + x, 0);
-  expect(ended).toBe(0);
+  expect(await endedWithoutAction(join(folder, "walk.mts"), 50)).toBe(0);
 });
 
 test("an arm starts within its ranges, and what follows a joint where that is", async () => {

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeVec, type Task } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
+import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
@@ -49,13 +49,7 @@ test("its controls are about those that hold it up, tilted rotors' too, and it s
   expect(text).not.toContain("touchdown(");
   const file = join(folder, "drone.mts");
   writeFileSync(file, text);
-  const { default: task } = (await import(file)) as { default: Task };
-  await using env = await makeVec(task, { numEnvs: 4, seed: 1, device: "wasm", recorder: false });
-  await env.reset();
-  const none = new Float32Array(env.actionSpace.sample(1, { draw: 0 }).length);
-  let ended = 0;
-  for (let t = 0; t < 40; t++) ended += (await env.step(none)).terminated.reduce((sum, x) => sum + x, 0);
-  expect(ended).toBe(0);
+  expect(await endedWithoutAction(file, 40)).toBe(0);
 });
 
 test("rotors that cannot carry it make no flyer of what has joints", async () => {
