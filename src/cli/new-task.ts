@@ -4,11 +4,12 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
-import { loadModel } from "../model/model.ts";
+import { loadModel, type Model } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { bentOf } from "../scaffold/bent.ts";
 import { firstTask } from "../scaffold/first-task.ts";
+import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { loadMotion } from "../env/index.ts";
 import { baseOf, drivenBase, robotOf, type Robot } from "../scaffold/robot.ts";
 import { reachTask, velocityTask, type Places } from "../scaffold/robot-tasks.ts";
@@ -30,8 +31,9 @@ Writes NAME.mts into the current folder: a small model, what is observed, reward
 Change it into your own. It does not overwrite a file. Where TypeScript cannot be read (Node older than 22.18 without tsx)
 it writes NAME.mjs.
 
-  --robot  the MJCF of your robot, with its floor: the task is for it, from its keyframe of standing (or the default pose);
-           of a URDF a scene NAME.xml is written too, with a floor and actuators
+  --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
+           of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor, or whose
+           joints start outside their ranges and which has no keyframe
   --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats); reach: the end of an arm goes
            where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
@@ -95,7 +97,7 @@ interface Written {
   readonly text: string;
   readonly notes: readonly string[];
   readonly beside?: { readonly file: string; readonly text: string };
-  /** The scene of a URDF, which is written already. */
+  /** The scene of a URDF, or of an MJCF that lacks a floor or a pose, which is written already. */
   readonly scene?: string;
 }
 
@@ -115,6 +117,9 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   checkSupported(model);
   const robot = await robotOf(model);
   const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
+  const lack = await lackOf(robot, chosen === "reach");
+  if (lack && existsSync(path) && /\.xml$/i.test(path))
+    return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { model, lack });
   const free = chosen === "reach" ? drivenBase(model) : undefined;
   const places = { library: library(folder), model: besides(folder, resolve(path)) };
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
@@ -137,6 +142,28 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
         : []),
     ],
   };
+}
+
+/** A task for an MJCF that lacks a floor, or a pose to start from: a scene with both is written, and a task for that. */
+async function ofMjcf(
+  name: string,
+  folder: string,
+  given: Given & { readonly robot: string },
+  { model, lack }: { readonly model: Model; readonly lack: Lack },
+): Promise<Written> {
+  const scene = join(folder, `${name}.xml`);
+  if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
+  const file = besides(folder, resolve(given.robot)).replace(/^\.\//, "");
+  try {
+    writeOutput(scene, mjcfScene(name, model, file, lack));
+    const compiler = compilerOf(model, await loadModel(scene), lack);
+    if (compiler !== "") writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
+    return { ...task, scene, notes: [`Wrote ${scene}, which attaches it.`, ...told(lack), ...notes] };
+  } catch (error) {
+    rmSync(scene, { force: true });
+    throw error;
+  }
 }
 
 /** A task for a URDF: a scene with actuators and a floor is written, and a task for that. */

@@ -29,9 +29,9 @@ const STANDING = 1;
 /** s, of the scene. */
 const TIMESTEP = 0.002;
 
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
-const short = (x: number): string => String(Number(x.toPrecision(4)));
+export const short = (x: number): string => String(Number(x.toPrecision(4)));
 
 /** What a joint may be moved with (N m, N): what the URDF says, or what carries a part of what hangs on it. */
 function forceOf(model: Model, joint: number): number {

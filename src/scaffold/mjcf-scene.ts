@@ -1,0 +1,113 @@
+// a scene for an MJCF robot without a floor, or whose joints start outside their ranges: one that attaches it and adds what it lacks
+import { mjtDisableBit, mjtEq } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
+import { bentOf, type Bent } from "./bent.ts";
+import { motorsOf } from "./motors.ts";
+import { drivenBase, type Robot } from "./robot.ts";
+import { hasGround } from "./stance.ts";
+import { escaped, short } from "./urdf-scene.ts";
+
+export interface Lack {
+  readonly floor: boolean;
+  readonly bent: Bent | undefined;
+}
+
+/** Whether bodies are held together where no joint is: turned one by one, joints would tear them apart. */
+const isLooped = (model: Model): boolean =>
+  Array.from(model.eq_type).some(
+    (type, e) => ([mjtEq.CONNECT, mjtEq.WELD] as number[]).includes(type) && model.eq_active0[e] > 0,
+  );
+
+/** What a robot lacks to start from; undefined where nothing. `mounted`: it stands on nothing, as what reaches. */
+export async function lackOf({ model, key }: Robot, mounted: boolean): Promise<Lack | undefined> {
+  const stands = !mounted && drivenBase(model) !== undefined;
+  const floor = stands && !hasGround(model);
+  const bent = key !== undefined || isLooped(model) ? undefined : await bentOf(model, stands);
+  return floor || bent ? { floor, bent } : undefined;
+}
+
+/** All bits of what collides: a floor with these meets each of it. */
+const bitsOf = (model: Model): number =>
+  Array.from({ length: model.ngeom }, (_, g) => model.geom_contype[g] | model.geom_conaffinity[g]).reduce(
+    (all, bits) => all | bits,
+    1,
+  );
+
+function floorFor(model: Model): string {
+  const taken = new Set(model.names.geom);
+  const name = ["floor", "ground", "new_task_floor"].find((each) => !taken.has(each));
+  const bits = bitsOf(model) >>> 0;
+  const mask = bits === 1 ? "" : ` contype="${bits}" conaffinity="${bits}"`;
+  return `
+    <light pos="0 0 3" dir="0 0 -1" directional="true"/>
+    <geom name="${name}" type="plane" size="0 0 0.05"${mask}/>`;
+}
+
+/** Options that robots set, and what they are where nothing is said; choices as MJCF names them, in the order of their numbers. */
+const NUMBERS = {
+  timestep: 0.002,
+  impratio: 1,
+  tolerance: 1e-8,
+  ls_tolerance: 0.01,
+  density: 0,
+  viscosity: 0,
+} as const;
+const COUNTS = { iterations: 100, ls_iterations: 50, noslip_iterations: 0, ccd_iterations: 35 } as const;
+const CHOICES = {
+  integrator: ["Euler", "RK4", "implicit", "implicitfast"],
+  cone: ["pyramidal", "elliptic"],
+  solver: ["PGS", "CG", "Newton"],
+} as const;
+
+/** The options that differ from MuJoCo's own, said again: MuJoCo warns of each that a scene takes from what it attaches. */
+function optionsOf({ opt }: Model): string {
+  const set = Object.entries({ ...NUMBERS, ...COUNTS })
+    .filter(([name, usual]) => opt[name as keyof typeof opt] !== usual)
+    .map(([name]) => `${name}="${String(opt[name as keyof typeof opt])}"`);
+  const chosen = Object.entries(CHOICES).map(
+    ([name, names]) => `${name}="${names[opt[name as keyof typeof CHOICES]]}"`,
+  );
+  const off = Object.entries(mjtDisableBit).filter(([, bit]) => (opt.disableflags & bit) !== 0);
+  const flags = off.map(([name]) => `${name.toLowerCase()}="disable"`);
+  return `<option ${[...set, ...chosen].join(" ")}${flags.length > 0 ? `>\n    <flag ${flags.join(" ")}/>\n  </option>` : "/>"}`;
+}
+
+/** The scene; `compiler`: attributes of the robot's that hold for the whole of a model. */
+export function mjcfScene(name: string, model: Model, file: string, { floor, bent }: Lack, compiler = ""): string {
+  // controls of servos are where they start; a motor that the task makes a servo of pushes nothing by itself
+  const ctrl = bent && motorsOf(model, bent.qpos).map(({ servo, home }) => (servo ? 0 : home));
+  const key = bent
+    ? `
+  <keyframe>
+    <key name="home" qpos="${bent.qpos.map(short).join(" ")}" ctrl="${ctrl?.map(short).join(" ")}"/>
+  </keyframe>`
+    : "";
+  const adds = [...(floor ? ["a floor"] : []), ...(bent ? ["a pose within the ranges of its joints"] : [])];
+  return `<!-- ${escaped(name)}: a robot, and ${adds.join(" and ")} -->
+<mujoco model="${escaped(name)}">
+  <compiler conflict="merge"${compiler}/>
+  ${optionsOf(model)}
+  <asset>
+    <model name="robot" file="${escaped(file)}"/>
+  </asset>
+  <worldbody>${floor ? floorFor(model) : ""}
+    <frame>
+      <attach model="robot" prefix=""/>
+    </frame>
+  </worldbody>${key}
+</mujoco>
+`;
+}
+
+/** Attributes of the robot's compiler that its scene lacks, told by what a scene without them has more of. */
+export const compilerOf = (robot: Model, scene: Model, { floor }: Lack): string =>
+  (scene.ngeom > robot.ngeom + (floor ? 1 : 0) && robot.nbody === scene.nbody ? ' discardvisual="true"' : "") +
+  (scene.nbody > robot.nbody ? ' fusestatic="true"' : "");
+
+/** What of the scene the robot's own model does not have, in words. */
+export const told = ({ floor, bent }: Lack): string[] => [
+  ...(floor ? ["The robot has no floor: the scene adds a plane."] : []),
+  ...(bent
+    ? [`The default pose is outside the ranges of ${bent.joints.join(", ")}: "home", which the scene has, is within.`]
+    : []),
+];
