@@ -157,10 +157,16 @@ export const deepHullBounds = {
   },
 } as const satisfies Record<string, Tolerance>;
 
-/** Counts of contacts of hulls with a margin that lie flat on each other. */
+/** Hulls with a margin that lie flat on each other: counts of their contacts, and steps (qvel, rad/s). */
 export const flatHullBounds = {
   apart: { value: 0.9, reason: "share: whether a corner or a place between ends the search hangs on its path" },
-  resting: { value: 0.7, reason: "share: where corners are about ccd_tolerance apart in height, either may be" },
+  float64: { value: 1e-9, reason: "the path is MuJoCo's" },
+  float32: { value: 1e-4, reason: "from where on a step counts as off" },
+  resting: {
+    value: 0.7,
+    reason: "share: corners of sixteen sides that are level but for 1e-9 m float32 takes in another order",
+  },
+  counted: { value: 0.99, reason: "share: whether a turn finds another place hangs on where the first one is" },
 } as const satisfies Record<string, Tolerance>;
 
 /** Searches of round shapes in float64, beside MuJoCo's at a `ccd_tolerance` of 1e-12. */

@@ -1,4 +1,5 @@
 // contacts of two convex shapes by MuJoCo's rules (mjc_Convex)
+import { current } from "../../../trace/graph.ts";
 import { array, breakIf, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
 import {
   abs,
@@ -26,6 +27,7 @@ import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
 import { locate, searching, type Finder } from "./distance.ts";
 import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
+import { marginSearch } from "./margin-search.ts";
 import { searchedFromOneCentre } from "./one-centre.ts";
 import { ROUNDING } from "./phases.ts";
 import { polytope } from "./polytope.ts";
@@ -129,7 +131,11 @@ export function convexContacts(
   const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
   const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
   const turns = options.turns === false ? false : and(several, not(faces));
-  const search = finder ?? searching({ ...options, endsAtTolerance: true }, scratch);
+  // where MuJoCo searches on to less than rounding tells
+  const finest = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
+  const fine = options.margins && current().exact ? false : finest;
+  const ordinary = searching(options, scratch);
+  const search = finder ?? (options.margins ? marginSearch(ordinary, options, scratch, not(fine)) : ordinary);
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
   const apart = not(searchedFromOneCentre(a, b, options));
   const first = {
@@ -184,8 +190,6 @@ export function convexContacts(
     { label: "turns" },
   );
   const edged = and(isPolyhedron(a), isPolyhedron(b));
-  // where MuJoCo searches on to less than rounding tells
-  const fine = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
   when(and(and(turns, edged), fine), () => contacts.dropFlat());
   return contacts;
 }

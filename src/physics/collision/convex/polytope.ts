@@ -39,9 +39,9 @@ export const MOST_VERTICES = 64;
 const [WORD, WORD_BITS] = [32, 5];
 const WORDS = Math.ceil(MOST_VERTICES / WORD);
 /** Bits of a vertex in a face. */
-const ID = 6;
+export const ID = 6;
 /** A closed polytope has twice as many faces, less four; rounding may add some. */
-const MOST_FACES = 2 * MOST_VERTICES;
+export const MOST_FACES = 2 * MOST_VERTICES;
 /** Corners of clipped polygons at most. */
 const MOST_CORNERS = 128;
 /** Height above a face, in sizes of the pair, from which it is seen. */
@@ -83,6 +83,8 @@ export interface Polytope {
   /** Scratch of the search, which a manifold may use after it. */
   readonly w: readonly LocalArray[];
   readonly a: readonly LocalArray[];
+  /** Room for faces: three numbers and one of each, and its corners. */
+  readonly room: { readonly out: readonly LocalArray[]; readonly square: LocalArray; readonly corners: LocalArray };
   /** Which corners of both shapes the vertices of the nearest face are (`Core.corner`). */
   triangle(): readonly [a: Vec3, b: Vec3];
   /** Starts from a triangle, seen from both sides. */
@@ -139,6 +141,7 @@ export function polytope(polygon = 0): Polytope {
     vertices,
     w,
     a,
+    room: { out: normals, square: distances, corners },
     begin(three) {
       three.forEach((v, i) => {
         write(w, i, v.w);

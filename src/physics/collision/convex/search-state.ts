@@ -1,11 +1,11 @@
 // what a search of two shapes knows from one turn to the next
 import { variable } from "../../../trace/control.ts";
-import { add, and, gt, le, max, mul, or, select, type Bool, type Scalar } from "../../../trace/scalar.ts";
+import { add, and, le, or, type Bool, type Scalar } from "../../../trace/scalar.ts";
 import { ZERO3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { direction } from "./directions.ts";
 import type { Frame } from "./kinks.ts";
-import { CLOSED, GJK_TURNS, GOAL, MODE, NEXT, SLACK } from "./phases.ts";
+import { GJK_TURNS, GOAL, MODE, NEXT, SLACK } from "./phases.ts";
 import { faceRecord, NONE, record } from "./record.ts";
 import { vector } from "./registers.ts";
 import { simplex } from "./simplex.ts";
@@ -22,9 +22,6 @@ export interface Searched {
   /** The difference of two has faces, one of which the search ends with. */
   readonly discrete: Bool;
   readonly limit: number;
-  /** Where bounds of the least overlap meet, and of the distance. */
-  readonly closed: Scalar;
-  readonly near: Scalar;
   /** Separated by more is separated. */
   readonly cut: Scalar;
 }
@@ -32,13 +29,9 @@ export interface Searched {
 /** `reach` is that of the cores. */
 export function searched(a: Core, b: Core, { rot, offset }: Frame, reach: Scalar, options: ConvexOptions): Searched {
   const curved = [a, b].map((c) => c.is(mjtGeom.ELLIPSOID, mjtGeom.CYLINDER)).reduce(or);
-  const flat = and(isPolyhedron(a.shape), isPolyhedron(b.shape));
-  const discrete = and(flat, le(reach, 0));
-  const short = options.endsAtTolerance ? and(flat, gt(reach, 0)) : false;
-  const tolerance = select(short, mul(options.tolerance, a.perSize), 0);
-  const closed = select(discrete, 0, max(CLOSED, tolerance));
+  const discrete = and(and(isPolyhedron(a.shape), isPolyhedron(b.shape)), le(reach, 0));
   const limit = Math.min(GJK_TURNS, Math.max(1, options.iterations));
-  return { a, b, rot, offset, curved, discrete, limit, closed, near: tolerance, cut: add(reach, SLACK) };
+  return { a, b, rot, offset, curved, discrete, limit, cut: add(reach, SLACK) };
 }
 
 /** Where a search begins; `offset` is the second shape's centre in the frame of the first. */

@@ -54,6 +54,7 @@ import {
   SHALLOW,
   FACING,
   AWAY,
+  CLOSED,
 } from "./phases.ts";
 import { keep, NONE, type Best, type Found } from "./record.ts";
 import { searched, searchState, type Searched, type SearchState } from "./search-state.ts";
@@ -101,7 +102,7 @@ export function atBest(
  * from what is next if its mode is `RESUMED`.
  */
 export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Polytope, park?: () => void): void {
-  const { a, b, rot, offset, curved, discrete, limit, closed: closes, near: nears, cut } = pair;
+  const { a, b, rot, offset, curved, discrete, limit, cut } = pair;
   const { mode, goal, next, d, count, turns, hit, s, target, length, previous, stuck } = state;
   const { seed, tried, best, gap, descents, polished, rolls, last, face } = state;
   const rounding = roundingOf();
@@ -136,8 +137,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
     const low = sub(dot3(n, target.get()), h);
     const known = holds(s, w);
     const exact = add(mul(10 * rounding, length.get()), rounding);
-    const enough = nears === 0 ? exact : select(eq(from, GOAL.ORIGIN), max(exact, nears), exact);
-    const close = le(sub(length.get(), low), enough);
+    const close = le(sub(length.get(), low), exact);
     const there = or(or(close, known), or(eq(stuck.get(), 1), ge(times, limit)));
     const settled = and(not(fresh), there);
     const faces = witnesses(s);
@@ -214,7 +214,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
 
   when(eq(mine, MODE.EXPAND), () => {
     consider();
-    const closed = lt(sub(h, p.distance()), closes);
+    const closed = lt(sub(h, p.distance()), select(discrete, 0, CLOSED));
     const stop = variable("epa_stop", 0, "i32");
     stop.set(select(or(closed, ge(p.vertices.get(), MOST_VERTICES)), 1, 0, "i32"));
     when(eq(stop.get(), 0), () => {
@@ -245,7 +245,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
   // the support of the polytope's nearest face says whether it is one of the shapes
   when(eq(mine, MODE.CHECK), () => {
     consider();
-    const certain = le(abs(sub(h, best.h.get())), nears === 0 ? FACING : max(FACING, nears));
+    const certain = le(abs(sub(h, best.h.get())), FACING);
     best.h.set(select(certain, best.h.get(), NONE));
     face.confirm(and(certain, discrete));
     next.set(select(certain, NEXT.FINISH, NEXT.AXES, "i32"));

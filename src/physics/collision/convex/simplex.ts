@@ -134,8 +134,11 @@ export function largest(s: Simplex): Vertex[] {
 /** Squared height of a tetrahedron, in sizes of the pair, below which it is flat. */
 const FLAT = 1e-12;
 
-/** The point of the simplex that is nearest to `target`: the best over all faces it lies outside of, and their edges. */
-export function reduce(s: Simplex, target: Vec3): Nearest {
+/**
+ * The point of the simplex that is nearest to `target`: the best over all faces it lies outside of, and their edges. `ordered`
+ * keeps two vertices in their order.
+ */
+export function reduce(s: Simplex, target: Vec3, ordered = false): Nearest {
   const n = s.count.get();
   const at = s.w.map((w) => sub3(w.get(), target));
   const least = variable("nearest2", 1e30);
@@ -185,8 +188,9 @@ export function reduce(s: Simplex, target: Vec3): Nearest {
         offer(and(within, lt(d2, least.get())), d2, point, l);
         const not3 = not(within);
         edge(a, b, (p, q) => [p, q, 0], not3);
-        edge(b, c, (p, q) => [0, p, q], not3);
-        edge(a, c, (p, q) => [p, 0, q], not3);
+        const more = ordered ? and(not3, gt(n, 2)) : not3;
+        edge(b, c, (p, q) => [0, p, q], more);
+        edge(a, c, (p, q) => [p, 0, q], more);
       });
     },
     { label: "faces" },

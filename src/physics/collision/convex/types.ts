@@ -102,11 +102,8 @@ export interface ConvexOptions {
   readonly iterations: number;
   /** ccd_tolerance, m: what is known better than this is not searched further. */
   readonly tolerance: number;
-  /**
-   * Boxes and hulls that have a margin are searched until their distance is known to the tolerance, as MuJoCo has it, and not to
-   * its end: where flat sides lie on each other that is some place between their corners.
-   */
-  readonly endsAtTolerance?: boolean;
+  /** Whether some pair of boxes and hulls has a margin: those are searched by MuJoCo's own steps. */
+  readonly margins?: boolean;
   /** Several contacts where faces meet (mjDSBL_MULTICCD is not set). */
   readonly multiccd: boolean;
   /** False where it is known that no pair is turned for further contacts (`mayTurn`). */

@@ -1,0 +1,302 @@
+// the search of boxes and hulls that have a margin, by MuJoCo's own steps (mjc_ccd): which place of flat sides it ends at hangs on them
+import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  band,
+  div,
+  eq,
+  ge,
+  gt,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  not,
+  or,
+  select,
+  sqrt,
+  square,
+  sub,
+  toF32,
+  toI32,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../../trace/scalar.ts";
+import {
+  add3,
+  addScaled3,
+  cross,
+  dot3,
+  mulMatTVec,
+  mulMatVec,
+  neg3,
+  norm3,
+  scale3,
+  select3,
+  sub3,
+  ZERO3,
+  type Vec3,
+} from "../../../trace/vector.ts";
+import { mjtGeom } from "../../../model/enums.ts";
+import type { Finder } from "./distance.ts";
+import { marginFaces } from "./margin-faces.ts";
+import type { Polytope } from "./polytope.ts";
+import { faceRecord, keep, record } from "./record.ts";
+import { cornerAt, vector } from "./registers.ts";
+import { insert, reduce, simplex } from "./simplex.ts";
+import { isKind, isPolyhedron, supportPoint, type Core } from "./support.ts";
+import type { ConvexOptions } from "./types.ts";
+
+/** What the search has found so far: nothing that decides, that shapes are apart, or where they meet. */
+const [OPEN, APART, MET] = [0, 1, 2];
+const MODE = { POINTS: 0, TETRAHEDRON: 1, FACES: 2, DONE: 3 } as const;
+const NEXT = { NONE: 0, TETRAHEDRON: 1, BEGIN: 2, FACE: 3 } as const;
+
+/** MuJoCo's mjMINVAL, in units of the pair. */
+const TINY = 1e-15;
+const FAR = 1e30;
+
+/** Corners of a tetrahedron's faces, each opposite to one of its own. */
+const FACES = [
+  [2, 1, 3],
+  [0, 2, 3],
+  [1, 0, 3],
+  [0, 1, 2],
+];
+
+/** MuJoCo's steps where both shapes have flat faces and a margin, and else, or where these do not decide, another search. */
+export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polytope, where: Bool): Finder {
+  const last = [0, 1].map((side) => variable(`own_last${side}`, -1, "i32"));
+  last.forEach((vertex) => vertex.set(-1));
+  // of vertices that are level the one that was met before
+  const support = (core: Core, side: number, n: Vec3): Vec3 => {
+    const point = supportPoint(core, n);
+    const { hull } = core.shape;
+    if (!hull || isKind(core.shape, mjtGeom.MESH) === false) return point;
+    const found = vector("own_point", point);
+    when(and(isKind(core.shape, mjtGeom.MESH), ge(last[side].get(), 0)), () => {
+      const before = scale3(hull.tables.vertex(last[side].get()), core.perSize);
+      const higher = gt(dot3(sub3(point, before), n), 0);
+      core.corner.set(select(higher, core.corner.get(), last[side].get(), "i32"));
+      found.setIf(not(higher), before);
+    });
+    last[side].set(core.corner.get());
+    return found.get();
+  };
+  return (a, b, frame, reach) => {
+    const own = and(and(isPolyhedron(a.shape), isPolyhedron(b.shape)), and(where, gt(reach, 0)));
+    if (own === false) return otherwise(a, b, frame, reach);
+    const { rot, offset } = frame;
+    const tolerance = mul(options.tolerance, a.perSize);
+    const state = variable("own_state", OPEN, "i32");
+    const mode = variable("own_mode", MODE.POINTS, "i32");
+    const next = variable("own_next", NEXT.NONE, "i32");
+    const d = vector("own_d");
+    const x = vector("own_x");
+    const [length, upper] = ["length", "upper"].map((name) => variable(`own_${name}`, 0));
+    const [turns, worst] = ["turns", "worst"].map((name) => variable(`own_${name}`, 0, "i32"));
+    const s = simplex();
+    const faces = marginFaces(p);
+    const end = (as: number) => {
+      state.set(as);
+      mode.set(MODE.DONE);
+    };
+    const put = (i: Int, w: Vec3, onA: Vec3) => {
+      w.forEach((v, k) => p.w[k].set(i, v));
+      onA.forEach((v, k) => p.a[k].set(i, v));
+    };
+
+    const turn = () => {
+      const n = d.get();
+      const half = mul(0.5, reach);
+      const onA = addScaled3(support(a, 0, n), half, n);
+      const far = add3(mulMatVec(rot, support(b, 1, neg3(mulMatTVec(rot, n)))), offset);
+      const w = sub3(sub3(onA, far), scale3(n, mul(-1, half)));
+      const mine = mode.get();
+      next.set(NEXT.NONE);
+      turns.set(add(turns.get(), 1));
+
+      when(eq(mine, MODE.POINTS), () => {
+        when(
+          gt(dot3(x.get(), w), 0),
+          () => end(APART),
+          () =>
+            when(
+              eq(s.count.get(), 3),
+              () => {
+                [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get()));
+                put(3, w, onA);
+                next.set(NEXT.TETRAHEDRON);
+              },
+              () => {
+                insert(s, { w, a: onA, ids: ZERO3 });
+                const found = reduce(s, ZERO3, true);
+                found.commit();
+                x.set(found.x);
+                const before = length.get();
+                length.set(norm3(x.get()));
+                when(
+                  or(lt(length.get(), tolerance), lt(abs(sub(length.get(), before)), TINY)),
+                  () => end(OPEN),
+                  () => d.set(scale3(x.get(), div(-1, length.get()))),
+                );
+              },
+            ),
+        );
+      });
+
+      when(eq(mine, MODE.TETRAHEDRON), () => {
+        when(
+          lt(dot3(n, w), 0),
+          () => end(APART),
+          () => {
+            put(worst.get(), w, onA);
+            // the other two change places, so that faces keep their sides
+            const [i, j] = [1, 2].map((k) => toI32(band(toU32(add(worst.get(), k)), 3)));
+            const swap = [p.w, p.a].map((of) => [cornerAt(of, i), cornerAt(of, j)].map((v) => vector("own_swap", v)));
+            put(j, swap[0][0].get(), swap[1][0].get());
+            put(i, swap[0][1].get(), swap[1][1].get());
+            next.set(NEXT.TETRAHEDRON);
+          },
+        );
+      });
+
+      when(eq(mine, MODE.FACES), () => {
+        const low = faces.least.get();
+        const lower = sqrt(low);
+        const height = div(dot3(faces.outward(), w), lower);
+        upper.set(min(upper.get(), height));
+        when(
+          lt(sub(upper.get(), lower), tolerance),
+          () => end(MET),
+          () => {
+            const at = p.vertices.get();
+            put(at, w, onA);
+            p.vertices.set(add(at, 1));
+            faces.open(faces.nearest.get(), w, mul(TINY, square(a.perSize)));
+            when(
+              not(faces.isOpen()),
+              () => end(OPEN),
+              () =>
+                when(
+                  faces.isFull(),
+                  () => end(MET),
+                  () => {
+                    faces.close(low, square(upper.get()));
+                    next.set(NEXT.FACE);
+                    when(faces.broken(), () => end(OPEN));
+                  },
+                ),
+            );
+          },
+        );
+      });
+
+      when(and(eq(next.get(), NEXT.TETRAHEDRON), ne(mode.get(), MODE.DONE)), () => {
+        const sides = FACES.map((corners, k) => {
+          const [v1, v2, v3] = corners.map((i) => cornerAt(p.w, i));
+          const across = cross(sub3(v3, v1), sub3(v2, v1));
+          const norm = norm3(across);
+          const thin = lt(norm, TINY);
+          const out = scale3(across, div(1, max(norm, 1e-30)));
+          return { k, out, dist: select(thin, FAR, dot3(out, v1)) };
+        });
+        const nearer = (p1: Side, p2: Side): Side => {
+          const first = lt(p1.dist, p2.dist);
+          return {
+            k: select(first, p1.k, p2.k, "i32"),
+            out: select3(first, p1.out, p2.out),
+            dist: select(first, p1.dist, p2.dist),
+          };
+        };
+        const least = nearer(nearer(sides[0], sides[1]), nearer(sides[2], sides[3]));
+        const none = sides.map((side) => eq(side.dist, 0)).reduce<Bool>(or, false);
+        worst.set(least.k);
+        d.set(least.out);
+        mode.set(MODE.TETRAHEDRON);
+        when(
+          none,
+          () => end(OPEN),
+          () => when(gt(least.dist, 0), () => next.set(NEXT.BEGIN)),
+        );
+      });
+      when(eq(next.get(), NEXT.BEGIN), () => {
+        faces.begin();
+        upper.set(FAR);
+        turns.set(0);
+        mode.set(MODE.FACES);
+        next.set(NEXT.FACE);
+        when(faces.broken(), () => end(OPEN));
+      });
+      when(and(eq(next.get(), NEXT.FACE), eq(mode.get(), MODE.FACES)), () => {
+        const more = lt(turns.get(), options.iterations);
+        when(
+          and(more, faces.find(square(min(upper.get(), 1e10)))),
+          () => d.set(scale3(faces.outward(), div(1, sqrt(faces.least.get())))),
+          () => end(MET),
+        );
+      });
+    };
+
+    const found = record("own_found");
+    const hit = variable("own_hit", 0, "i32");
+    const face = faceRecord();
+    state.set(OPEN);
+    when(own, () => {
+      mode.set(MODE.POINTS);
+      turns.set(0);
+      s.count.set(0);
+      x.set(neg3(offset));
+      length.set(norm3(offset));
+      d.set(scale3(offset, div(1, max(length.get(), 1e-30))));
+      loop(
+        2 * options.iterations,
+        () => {
+          breakIf(eq(mode.get(), MODE.DONE));
+          turn();
+        },
+        { label: "margin" },
+      );
+      when(ne(mode.get(), MODE.DONE), () => state.set(OPEN));
+    });
+    when(
+      eq(state.get(), OPEN),
+      () => {
+        const other = otherwise(a, b, frame, reach);
+        hit.set(select(other.hit, 1, 0, "i32"));
+        keep(found, neg(other.distance), other.normal, other.a, other.b);
+        face.confirm(other.isFace);
+        face.keep(other.triangle.map((corners) => corners.map(toF32)) as never);
+      },
+      () => {
+        const out = faces.outward();
+        const depth = norm3(out);
+        const points = faces.witnesses();
+        hit.set(select(eq(state.get(), MET), 1, 0, "i32"));
+        keep(found, sub(depth, reach), scale3(out, div(1, max(depth, 1e-30))), points.a, points.b);
+        face.confirm(false);
+      },
+    );
+    return {
+      hit: eq(hit.get(), 1),
+      distance: neg(found.h.get()),
+      normal: found.normal.get(),
+      a: found.a.get(),
+      b: found.b.get(),
+      turns: turns.get(),
+      ...face.found(),
+    };
+  };
+}
+
+interface Side {
+  readonly k: Int;
+  readonly out: Vec3;
+  readonly dist: Scalar;
+}
