@@ -1,6 +1,6 @@
 // how far float32 alone throws a model where it starts: forces of contacts that cancel, rounded in their last place
 import type { Model } from "./model-data.ts";
-import { listen, type MainModule, type MjModel } from "./mujoco.ts";
+import { listen, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { geomPairs } from "./pairs.ts";
 
 /** Poses of keyframes that are tried, the first of them. */
@@ -8,6 +8,23 @@ const MOST_KEYS = 16;
 
 /** Half a last place of float32, of 1. */
 const HALF_PLACE = 2 ** -24;
+
+/** Whether a contact starts inside of anything. The list is a copy of all of them, each time that it is named, and stays until it is deleted. */
+function isDeep(data: MjData): boolean {
+  const list = data.contact;
+  try {
+    return Array.from({ length: data.ncon }, (_, i) => {
+      const contact = list.get(i)!;
+      try {
+        return contact.dist;
+      } finally {
+        contact.delete();
+      }
+    }).some((dist) => dist < 0);
+  } finally {
+    list.delete();
+  }
+}
 
 /**
  * What rounding leaves of a velocity (m/s, rad/s) after the first step from qpos0 or a keyframe, whichever is most: by how
@@ -24,7 +41,7 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
         if (key >= 0) mujoco.mj_resetDataKeyframe(mj, data, key);
         mujoco.mj_kinematics(mj, data);
         mujoco.mj_collision(mj, data);
-        if (!Array.from({ length: data.ncon }, (_, i) => data.contact.get(i)!.dist).some((dist) => dist < 0)) continue;
+        if (!isDeep(data)) continue;
         listen(() => mujoco.mj_forward(mj, data));
         const pulls = new Float64Array(model.nv);
         const [jacobian, force] = [data.efc_J as Float64Array, data.efc_force as Float64Array];
