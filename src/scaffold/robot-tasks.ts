@@ -98,7 +98,7 @@ function fallen({ flies, height: above, legs }: Base, floor: number): number | u
 
 /**
  * A base that follows commands of velocity on its feet or wheels, or in the air.
- * @throws CorralError no-free-base, no-ground
+ * @throws CorralError no-free-base, no-ground, no-contact
  */
 export function velocityTask(name: string, robot: Robot, { library, model: path }: Places): string {
   const { model, qpos, motors, mass, span, floor } = robot;

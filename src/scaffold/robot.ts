@@ -5,7 +5,7 @@ import { nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
 import { bodyOf, hoverOf, isBelow, jointOf, liftersOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
-import { floorOf, hasGround, lowestOf } from "./stance.ts";
+import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 
 export interface Robot {
   readonly model: Model;
@@ -156,7 +156,7 @@ function loadOf(model: Model, body: number): number | undefined {
 
 /**
  * The floating body that most actuators move.
- * @throws CorralError no-free-base, no-ground
+ * @throws CorralError no-free-base, no-ground, no-contact
  */
 export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const best = drivenBase(model);
@@ -171,6 +171,12 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
       "the model has no floor: no plane, box or height field of the world that collides. Name the scene that has one (often scene.xml beside the robot).",
     );
   const body = model.jnt_bodyid[best];
+  const isFlyer = flies(model, body);
+  if (!isFlyer && !meetsGround(model, body))
+    throw refuse(
+      "no-contact",
+      "nothing of the robot meets the ground, so it falls through it. Give its links geometry that collides: <collision> in a URDF, contype and conaffinity or a <pair> in an MJCF.",
+    );
   const joints = jointsBelow(model, body).filter((j) => j !== best);
   const width = (j: number, of: "qpos" | "qvel") => (model.jnt_type[j] === mjtJoint.BALL ? (of === "qpos" ? 4 : 3) : 1);
   const last = joints.at(-1);
@@ -188,7 +194,6 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const lowest = ends.length > 0 ? Math.min(...ends.map(z)) : z(body);
   const low = ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
   const rolls = joints.some((j) => wheels.has(j) && driven.has(j));
-  const isFlyer = flies(model, body);
   const rollers = new Set(joints.flatMap((j) => rollersOf(model, j)));
   return {
     body,

@@ -1,6 +1,7 @@
 // where a robot stands: the height of the floor, and of what of it is lowest
 import { mjtGeom } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
+import { geomPairs } from "../model/pairs.ts";
 import { isBelow } from "./motors.ts";
 
 /** World positions and matrices of geoms, as MuJoCo has them. */
@@ -23,6 +24,14 @@ export const hasGround = (model: Model): boolean =>
       ([mjtGeom.PLANE, mjtGeom.HFIELD, mjtGeom.BOX] as number[]).includes(model.geom_type[g]) &&
       collides(model, g),
   );
+
+/** Whether anything of a body, or below it, may touch something of the world. */
+export const meetsGround = (model: Model, root: number): boolean => {
+  const isOwn = (g: number) => isBelow(model, model.geom_bodyid[g], root);
+  return geomPairs(model).some(
+    ({ geom1: a, geom2: b }) => (isOwn(a) && isOfWorld(model, b)) || (isOwn(b) && isOfWorld(model, a)),
+  );
+};
 
 /** Height of the level plane that is the floor (m); undefined where there is none. */
 export function floorOf(model: Model, { geom_xpos, geom_xmat }: Places): number | undefined {

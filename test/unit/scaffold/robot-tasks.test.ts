@@ -191,6 +191,7 @@ test.each([
   ["no-actuators", `${box("<freejoint/>")}</mujoco>`],
   ["no-free-base", `${box("")}${motor}`],
   ["no-ground", `${box("<freejoint/>")}${motor}`],
+  ["no-contact", `${box("<freejoint/>", '<geom type="plane" size="1 1 1" contype="2" conaffinity="2"/>')}${motor}`],
 ])("%s", async (code, xml) => {
   const written = async () => {
     const robot = await robotOf(await loadModel(xml));
