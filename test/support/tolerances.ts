@@ -169,6 +169,14 @@ export const flatHullBounds = {
   counted: { value: 0.99, reason: "share: whether a turn finds another place hangs on where the first one is" },
 } as const satisfies Record<string, Tolerance>;
 
+/** Contacts of shapes of 3 cm with a margin, at MuJoCo's default tolerance. */
+export const marginBounds = {
+  place: { value: 1e-5, reason: "m: MuJoCo's own search leaves 1e-6 of depth" },
+  counted: { value: 0.98, reason: "share: whether a turn finds another place hangs on where the first one is" },
+  placed64: { value: 0.99, reason: "share: corners that tie to float64's last place" },
+  placed32: { value: 0.85, reason: "share: corners that are level but for what float32 tells" },
+} as const satisfies Record<string, Tolerance>;
+
 /** Searches of round shapes in float64, beside MuJoCo's at a `ccd_tolerance` of 1e-12. */
 export const float64SearchBounds = {
   depth90: { value: 1e-11, reason: "m, 90 of 100 depths of a body of 3 cm: MuJoCo's own tolerance, and some more" },

@@ -101,9 +101,9 @@ export function pairKind(model: Model, { geom1, geom2 }: GeomPair): PairKind {
 const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
 const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
 
-/** Two boxes or hulls. */
-const isEdged = (model: Model, { geom1, geom2 }: GeomPair): boolean =>
-  [geom1, geom2].every((g) => [mjtGeom.BOX, mjtGeom.MESH].includes(model.geom_type[g] as 6));
+/** Whether a margin of a pair is searched by MuJoCo's steps: boxes and hulls, cylinders in float64 alone. */
+const hasSteps = (model: Model, { geom1, geom2 }: GeomPair): boolean =>
+  [geom1, geom2].every((g) => FLAT.slice(0, current().exact ? 3 : 2).includes(model.geom_type[g]));
 
 const mayTurn = (model: Model, { geom1, geom2, margin, gap }: GeomPair): boolean => {
   const types = [model.geom_type[geom1], model.geom_type[geom2]];
@@ -134,7 +134,7 @@ export function pairColliders(
   const searched = pairs.filter((p) => pairKind(model, p) === "convex");
   const kinds = (end: "geom1" | "geom2") => [...new Set(searched.map((p) => model.geom_type[p[end]]))];
   const [kinds1, kinds2] = [kinds("geom1"), kinds("geom2")];
-  const margins = searched.some((p) => p.margin + p.gap > 0 && isEdged(model, p));
+  const margins = searched.some((p) => p.margin + p.gap > 0 && hasSteps(model, p));
   const options = { ...searchOptions(model), margins };
   const hasFields = kinds1.includes(mjtGeom.HFIELD);
   const fields = hasFields ? new Elevations(model.surfaces!) : undefined;

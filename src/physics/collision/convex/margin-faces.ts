@@ -24,7 +24,7 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { add3, cross, dot3, scale3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { add3, cross, dot3, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { ID, MOST_FACES, MOST_VERTICES, type Polytope } from "./polytope.ts";
 import { cornerAt, vector, type Corners } from "./registers.ts";
 
@@ -33,9 +33,9 @@ const [UNLISTED, GONE] = [-1, -2];
 /** No face is that far. */
 const FAR = 1e30;
 
-/** Corners and neighbours of a tetrahedron's faces. */
-const CORNERS = [0, 1, 2, 0, 3, 1, 0, 2, 3, 3, 2, 1];
-const NEIGHBOURS = [1, 3, 2, 2, 3, 0, 0, 3, 1, 2, 0, 1];
+/** Corners and neighbours of a tetrahedron's faces, then of those over both sides of a triangle. */
+const CORNERS = [0, 1, 2, 0, 3, 1, 0, 2, 3, 3, 2, 1, 4, 0, 1, 4, 2, 0, 4, 1, 2, 3, 1, 0, 3, 0, 2, 3, 2, 1];
+const NEIGHBOURS = [1, 3, 2, 2, 3, 0, 0, 3, 1, 2, 0, 1, 1, 3, 2, 2, 4, 0, 0, 5, 1, 5, 0, 4, 3, 1, 5, 4, 2, 3];
 
 /** One after the other, of three. */
 const after = (i: Int): Int => select(eq(i, 2), 0, add(i, 1), "i32");
@@ -147,15 +147,18 @@ export function marginFaces(p: Polytope) {
   return {
     nearest,
     least,
-    /** Begins with the tetrahedron of the first four vertices. */
-    begin(): void {
+    /** Begins with the tetrahedron of the first four vertices, or with a triangle and one more on either side. */
+    begin(isTriangle: Bool): void {
       for (const x of [made, listed, broken]) x.set(0);
-      vertices.set(4);
-      centre.set(scale3([0, 1, 2, 3].map((i) => cornerAt(w, i)).reduce(add3), 0.25));
-      const [ends, beside] = [CORNERS, NEIGHBOURS].map((of, k) => table(`own_tetrahedron${k}`, of, "i32"));
-      const three = (of: (i: Int) => Int, f: Int) =>
-        [0, 1, 2].map((k) => of(add(mul(3, f), k))) as unknown as [Int, Int, Int];
-      loop(4, (f) => attach(three(ends, f), three(beside, f), 0, FAR));
+      const by = (triangle: Int, tetrahedron: Int) => select(isTriangle, triangle, tetrahedron, "i32");
+      vertices.set(by(5, 4));
+      const three = [0, 1, 2].map((i) => cornerAt(w, i)).reduce(add3);
+      centre.set(select3(isTriangle, scale3(three, 1 / 3), scale3(add3(three, cornerAt(w, 3)), 0.25)));
+      const [ends, beside] = [CORNERS, NEIGHBOURS].map((of, k) => table(`own_first${k}`, of, "i32"));
+      loop(by(6, 4), (f) => {
+        const [first, around] = [ends, beside].map((of) => [0, 1, 2].map((k) => of(add(mul(3, add(f, by(4, 0))), k))));
+        attach(first as unknown as [Int, Int, Int], around, 0, FAR);
+      });
     },
     broken: (): Bool => eq(broken.get(), 1),
     isFull: (): Bool => or(ge(add(made.get(), edges.get()), MOST_FACES), ge(vertices.get(), MOST_VERTICES)),

@@ -1,5 +1,6 @@
-// the search of boxes and hulls that have a margin, by MuJoCo's own steps (mjc_ccd): which place of flat sides it ends at hangs on them
+// the search of boxes, hulls and cylinders that have a margin, by MuJoCo's own steps (mjc_ccd): which place of flat sides it ends at hangs on them
 import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { current } from "../../../trace/graph.ts";
 import {
   abs,
   add,
@@ -44,18 +45,19 @@ import {
   type Vec3,
 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
+import { unit } from "./directions.ts";
 import type { Finder } from "./distance.ts";
 import { marginFaces } from "./margin-faces.ts";
 import type { Polytope } from "./polytope.ts";
 import { faceRecord, keep, record } from "./record.ts";
 import { cornerAt, vector } from "./registers.ts";
 import { insert, reduce, simplex } from "./simplex.ts";
-import { isKind, isPolyhedron, supportPoint, type Core } from "./support.ts";
+import { isKind, supportPoint, type Core } from "./support.ts";
 import type { ConvexOptions } from "./types.ts";
 
 /** What the search has found so far: nothing that decides, that shapes are apart, or where they meet. */
 const [OPEN, APART, MET] = [0, 1, 2];
-const MODE = { POINTS: 0, TETRAHEDRON: 1, FACES: 2, DONE: 3 } as const;
+const MODE = { POINTS: 0, TETRAHEDRON: 1, FACES: 2, DONE: 3, TRIANGLE: 4 } as const;
 const NEXT = { NONE: 0, TETRAHEDRON: 1, BEGIN: 2, FACE: 3 } as const;
 
 /** MuJoCo's mjMINVAL, in units of the pair. */
@@ -69,6 +71,9 @@ const FACES = [
   [1, 0, 3],
   [0, 1, 2],
 ];
+
+/** Round sides leave float32 beside the place where MuJoCo's search ends too often. */
+const rounds = (): number[] => (current().exact ? [mjtGeom.CYLINDER] : []);
 
 /** MuJoCo's steps where both shapes have flat faces and a margin, and else, or where these do not decide, another search. */
 export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polytope, where: Bool): Finder {
@@ -90,7 +95,8 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
     return found.get();
   };
   return (a, b, frame, reach) => {
-    const own = and(and(isPolyhedron(a.shape), isPolyhedron(b.shape)), and(where, gt(reach, 0)));
+    const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, ...rounds()));
+    const own = and(and(first, second), and(where, gt(reach, 0)));
     if (own === false) return otherwise(a, b, frame, reach);
     const { rot, offset } = frame;
     const tolerance = mul(options.tolerance, a.perSize);
@@ -112,6 +118,8 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
       onA.forEach((v, k) => p.a[k].set(i, v));
     };
 
+    const takeThree = () => [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get()));
+
     const turn = () => {
       const n = d.get();
       const half = mul(0.5, reach);
@@ -130,7 +138,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
             when(
               eq(s.count.get(), 3),
               () => {
-                [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get()));
+                takeThree();
                 put(3, w, onA);
                 next.set(NEXT.TETRAHEDRON);
               },
@@ -141,14 +149,33 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
                 x.set(found.x);
                 const before = length.get();
                 length.set(norm3(x.get()));
+                const near = lt(length.get(), tolerance);
                 when(
-                  or(lt(length.get(), tolerance), lt(abs(sub(length.get(), before)), TINY)),
-                  () => end(OPEN),
-                  () => d.set(scale3(x.get(), div(-1, length.get()))),
+                  and(near, eq(s.count.get(), 3)),
+                  () => {
+                    takeThree();
+                    const [p0, p1, p2] = s.w.map((v) => v.get());
+                    d.set(unit(cross(sub3(p2, p0), sub3(p1, p0))));
+                    worst.set(3);
+                    mode.set(MODE.TRIANGLE);
+                  },
+                  () =>
+                    when(
+                      or(near, lt(abs(sub(length.get(), before)), TINY)),
+                      () => end(OPEN),
+                      () => d.set(scale3(x.get(), div(-1, length.get()))),
+                    ),
                 );
               },
             ),
         );
+      });
+
+      when(eq(mine, MODE.TRIANGLE), () => {
+        put(worst.get(), w, onA);
+        d.set(neg3(n));
+        next.set(select(eq(worst.get(), 4), NEXT.BEGIN, NEXT.NONE, "i32"));
+        worst.set(4);
       });
 
       when(eq(mine, MODE.TETRAHEDRON), () => {
@@ -186,7 +213,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
               () =>
                 when(
                   faces.isFull(),
-                  () => end(MET),
+                  () => end(OPEN),
                   () => {
                     faces.close(low, square(upper.get()));
                     next.set(NEXT.FACE);
@@ -227,7 +254,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
         );
       });
       when(eq(next.get(), NEXT.BEGIN), () => {
-        faces.begin();
+        faces.begin(eq(mine, MODE.TRIANGLE));
         upper.set(FAR);
         turns.set(0);
         mode.set(MODE.FACES);

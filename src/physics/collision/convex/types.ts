@@ -102,7 +102,7 @@ export interface ConvexOptions {
   readonly iterations: number;
   /** ccd_tolerance, m: what is known better than this is not searched further. */
   readonly tolerance: number;
-  /** Whether some pair of boxes and hulls has a margin: those are searched by MuJoCo's own steps. */
+  /** Whether some pair of boxes, hulls and cylinders has a margin: those are searched by MuJoCo's own steps. */
   readonly margins?: boolean;
   /** Several contacts where faces meet (mjDSBL_MULTICCD is not set). */
   readonly multiccd: boolean;
