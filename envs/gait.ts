@@ -57,6 +57,8 @@ export interface GaitOptions {
    * weight over its stiffness (rad for each m that the ankle is behind it), of the hip's roll how far (rad); default 0.
    */
   readonly carries?: { readonly knee: number; readonly roll: number };
+  /** On terrain hips of legs that stand turn by this times the tilt of the base, against it; default 0. */
+  readonly posture?: number;
   /** Feet follow the terrain; default: they walk on a plane. */
   readonly footing?: FootingOptions;
 }
@@ -142,6 +144,7 @@ export function gaitOf(options: GaitOptions) {
     rights = 0,
     follows = 0.25,
     carries,
+    posture = 0,
   } = options;
   const long = height + hip - sole;
   const apart = options.footing?.apart ?? 0;
@@ -246,8 +249,13 @@ export function gaitOf(options: GaitOptions) {
         const lowers = mul(LEVELS, add(mul(x, forwards), mul(side * apart, sideward)));
         const swinging = add(swung(ground, swings), lowers);
         const leg = legOf(side, [x, add(lifted, select(holds, ground.to, swinging, "f32"))], roll);
+        const carrying = loaded(leg, side, turned(phase, 0.5 * i), walks);
+        const against = (angle: Scalar, tilt: Scalar) =>
+          posture === 0 ? angle : add(angle, select(holds, mul(posture, tilt), 0, "f32"));
         return inOrder({
-          ...loaded(leg, side, turned(phase, 0.5 * i), walks),
+          ...carrying,
+          hip_pitch: against(carrying.hip_pitch, forwards),
+          hip_roll: against(carrying.hip_roll, mul(-1, sideward)),
           hip_yaw: mul(turning, part),
           ankle_pitch: sub(leg.ankle_pitch, ground.pitch),
           ankle_roll: add(leg.ankle_roll, ground.roll),

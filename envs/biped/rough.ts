@@ -4,22 +4,30 @@ import { onAllRows, under } from "../rough.ts";
 import { ON_TERRAIN } from "../training.ts";
 import { BIPED_ON_TERRAIN } from "./shared.ts";
 
-/** Kinds of its ground, a column of patches each: as high for its legs of 0.4 m as the G1's for its own of 0.6 m. */
+/** Kinds of its ground, a column of patches each: steps as high for what its knees hold as the G1's. */
 export const BIPED_GROUND = [
   "flat",
-  { kind: "squares", height: [0.01, 0.04] },
-  { kind: "slope-up", angle: [0, 0.25] },
-  { kind: "slope-down", angle: [0, 0.25] },
-  { kind: "stairs-up", rise: [0.015, 0.08], tread: 0.4 },
-  { kind: "stairs-down", rise: [0.015, 0.08], tread: 0.4 },
-  { kind: "boxes", height: [0.015, 0.07], count: 20 },
+  { kind: "squares", height: [0.01, 0.03] },
+  { kind: "slope-up", angle: [0, 0.2] },
+  { kind: "slope-down", angle: [0, 0.2] },
+  { kind: "stairs-up", rise: [0.01, 0.055], tread: 0.4 },
+  { kind: "stairs-down", rise: [0.01, 0.055], tread: 0.4 },
+  { kind: "boxes", height: [0.01, 0.05], count: 20 },
 ] as const;
+
+/** It has come down, or lies. */
+const FALLEN = "under > -0.3 || down.z > -0.7";
 
 export const bipedRough = defineTask({
   ...BIPED_ON_TERRAIN,
   id: "BipedRough",
   training: {
-    ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, epochs: 4, learningRate: 5e-4, initialLogStd: -1.9 } },
+    ppo: {
+      ...ON_TERRAIN,
+      steps: 8_000_000,
+      // a fall costs what is earned within seconds, which are seen
+      config: { ...ON_TERRAIN.config, epochs: 4, learningRate: 5e-4, gamma: 0.995, initialLogStd: -1.9 },
+    },
   },
   terrain: onAllRows(BIPED_GROUND),
   values: { ...BIPED_ON_TERRAIN.values, under: under("torso") },
@@ -31,6 +39,7 @@ export const bipedRough = defineTask({
       clip: [-1, 0],
     },
   },
-  terminated: { fallen: "under > -0.3 || down.z > -0.7" },
+  reward: { ...BIPED_ON_TERRAIN.reward, fall: { value: `${FALLEN} ? 1 : 0`, weight: -300 } },
+  terminated: { fallen: FALLEN },
   info: { ...BIPED_ON_TERRAIN.info, row: terrainRow() },
 });

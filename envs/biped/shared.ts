@@ -35,12 +35,15 @@ const biped = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "aboutGait"
 
 export const BIPED = biped(BIPED_GAIT);
 
-/** Its feet follow the ground, in shorter steps on straighter legs, and servos hold its 160 N. */
+/** Its feet follow the ground, in shorter steps on straighter legs; servos hold 120 N, hips the torso upright. */
 const ON_TERRAIN: GaitOptions = {
   ...BIPED_GAIT,
   height: 0.525,
-  period: 0.34,
-  carries: { knee: 160 / 80, roll: (160 * 0.02) / 60 },
+  nearer: 0.06,
+  period: 0.4,
+  catches: 0.2,
+  carries: { knee: 120 / 80, roll: 6 / 60 },
+  posture: 4,
   footing: {
     base: "torso",
     feet: ["left_ankle_roll", "right_ankle_roll"],

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import "../../envs/index.ts";
+import { bipedRough } from "../../envs/biped/rough.ts";
 import { go1Rough } from "../../envs/go1/rough.ts";
 import { g1Rough } from "../../envs/g1/rough.ts";
 import { readPolicy } from "../../src/export/read-policy.ts";
@@ -18,6 +19,7 @@ test.each([
   { env: "go1", file: "policy", off: 0.25 },
   { env: "go1", file: "rough-policy", off: 0.3 },
   { env: "biped", file: "policy", off: 0.25 },
+  { env: "biped", file: "rough-policy", off: 0.3 },
   { env: "g1", file: "policy", off: 0.25 },
   { env: "g1", file: "rough-policy", off: 0.3 },
 ])("envs/$env/$file walks", async ({ env: folder, file, off }) => {
@@ -40,6 +42,7 @@ test.each([
 
 test.each([
   { env: "go1", task: go1Rough },
+  { env: "biped", task: bipedRough },
   { env: "g1", task: g1Rough },
 ])("what trains on terrain by default goes on from envs/$env's policy", ({ env, task }) => {
   const hidden = readPolicy(readFileSync(`envs/${env}/rough-policy.safetensors`)).layers.slice(0, -1);

@@ -89,24 +89,47 @@ test("its gait strides slower where the ground about it is uneven, and where it 
   expect(await followed(0, -0.3)).toBeLessThan(0.05);
 });
 
-/** How many of some bipeds fall within four seconds as they follow commands on level ground, without a policy. */
-async function falls(control: Task["control"]): Promise<number> {
+/** The first of the observations of velocity and command, each ahead, to the left. */
+const [VELOCITY, COMMAND] = [0, 9];
+
+/** By how much of a command a velocity changes: the slope of a line through all of them. */
+function slope(points: readonly (readonly [command: number, velocity: number])[]): number {
+  const mean = (k: 0 | 1) => points.reduce((sum, point) => sum + point[k], 0) / points.length;
+  const [x, y] = [mean(0), mean(1)];
+  const sums = points.map(([a, b]) => [(a - x) * (b - y), (a - x) ** 2] as const);
+  return sums.reduce((sum, [xy]) => sum + xy, 0) / sums.reduce((sum, [, xx]) => sum + xx, 0);
+}
+
+/** Of bipeds that follow commands on level ground for four seconds, without a policy: how many fall, and how they follow. */
+async function walked(control: Task["control"]) {
   const numEnvs = 32;
   const level = makeTerrain({ rows: 1, columns: ["flat"], cell: 0.2, middle: 1.6, border: 8, as: "boxes" });
   const task = { ...bipedRough, id: "Carrying", control, terrain: { ...bipedRough.terrain!, ground: level } };
   await using env = await makeVec(task, { numEnvs, device: "wasm", threads: 1, recorder: false });
   await env.reset({ seed: 1 });
   const fell = new Set<number>();
+  const points = [0, 1].map((): (readonly [number, number])[] => []);
+  const size = env.observations.length / numEnvs;
   for (let t = 0; t < 200; t++) {
     const { terminated } = await env.step(new Float32Array(numEnvs * 12));
     terminated.forEach((ended, w) => ended && fell.add(w));
+    // as they have begun to walk
+    if (t < 50) continue;
+    for (let w = 0; w < numEnvs; w++)
+      points.forEach((own, k) => {
+        const at = (first: number) => env.observations[w * size + first + k];
+        own.push([at(COMMAND), at(VELOCITY)]);
+      });
   }
-  return fell.size;
+  return { fell: fell.size, ahead: slope(points[0]), left: slope(points[1]) };
 }
 
-test("a biped whose servos hold what its legs carry walks without a policy, where the gait for planes falls", async () => {
-  expect(await falls(bipedRough.control)).toBeLessThanOrEqual(8);
-  expect(await falls(BIPED.control)).toBeGreaterThanOrEqual(28);
+test("a biped whose hips hold its torso goes where it is told without a policy, where the gait for planes falls", async () => {
+  const own = await walked(bipedRough.control);
+  expect(own.fell).toBeLessThanOrEqual(12);
+  expect(own.ahead).toBeGreaterThan(0.4);
+  expect(own.left).toBeGreaterThan(0.4);
+  expect((await walked(BIPED.control)).fell).toBeGreaterThanOrEqual(28);
 });
 
 test.each([
