@@ -1,4 +1,4 @@
-// arrays as NumPy keeps them (NEP 1, version 1.0 and 2.0 of the format), little-endian and row-major
+// arrays as NumPy keeps them (NEP 1, version 1.0 and 2.0 of the format), little-endian, read by rows or by columns
 import { CorralError } from "../core/errors.ts";
 
 /** Numbers with a shape, row-major. */
@@ -47,6 +47,22 @@ export function writeNpy({ shape, values }: NpyArray): Uint8Array {
   return out;
 }
 
+/** Places by columns of numbers in their order by rows. */
+function* byColumns(shape: readonly number[]): Generator<number> {
+  const at = shape.map(() => 0);
+  const strides = shape.map((_, k) => shape.slice(0, k).reduce((product, size) => product * size, 1));
+  const count = shape.reduce((product, size) => product * size, 1);
+  for (let i = 0, place = 0; i < count; i++) {
+    yield place;
+    for (let k = shape.length - 1; k >= 0; k--) {
+      place += strides[k];
+      if (++at[k] < shape[k]) break;
+      place -= strides[k] * shape[k];
+      at[k] = 0;
+    }
+  }
+}
+
 /**
  * Reads a .npy file of numbers. 64-bit integers become doubles.
  * @throws CorralError bad-npy; `name` is how it is called there
@@ -67,8 +83,10 @@ export function readNpy(bytes: Uint8Array, name: string): NpyArray {
     );
   if (!found) throw bad("its header is not what NumPy writes of numbers");
   const [, descr, fortran, sizes] = found;
-  if (!Object.hasOwn(KINDS, descr)) throw bad(`its numbers are ${descr}; known are ${Object.keys(KINDS).join(", ")}`);
-  if (fortran === "True") throw bad("it is stored by columns");
+  if (!Object.hasOwn(KINDS, descr)) {
+    const known = Object.keys(KINDS).join(", ");
+    throw bad(`its numbers are ${descr}; known are ${known}. Save it as .astype(np.float32)`);
+  }
   const shape = sizes.split(",").flatMap((size) => (size.trim() === "" ? [] : [Number(size)]));
   const kind = KINDS[descr as keyof typeof KINDS];
   const count = shape.reduce((product, size) => product * size, 1);
@@ -76,6 +94,8 @@ export function readNpy(bytes: Uint8Array, name: string): NpyArray {
   if (shape.length > MOST_DIMENSIONS || !Number.isSafeInteger(count) || count * kind.bytes !== data)
     throw bad(`it has ${data} bytes of numbers, its shape (${shape.slice(0, 8).join(", ")}) another count`);
   const values = new kind.make(count);
-  for (let i = 0; i < count; i++) values[i] = kind.read(view, start + length + i * kind.bytes);
+  const placed = fortran === "True" ? byColumns(shape) : undefined;
+  for (let i = 0; i < count; i++)
+    values[i] = kind.read(view, start + length + (placed?.next().value ?? i) * kind.bytes);
   return { shape, values };
 }

@@ -17,7 +17,11 @@ export const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[
 const bad = (name: string, why: string): CorralError =>
   new CorralError("bad-archive", `"${name}" is a zip that cannot be read: ${why}. Unpack it, and pass the XML file.`, {
     file: name,
+    why,
   });
+
+/** A file of a zip whose CRC-32 is another than the zip says. */
+export const altered = (path: string): Error => new Error(`${inLine(path)} has other bytes than were packed`);
 
 /** A file of a zip as it lies there. */
 export interface ZipEntry {

@@ -1,6 +1,7 @@
 // what else is missing of a model, where MuJoCo names the first file only
 import { isAbsolute, posix } from "../core/path.ts";
 import type { FileTree } from "./files.ts";
+import { hasScheme } from "./urdf.ts";
 
 const { basename, relative } = posix;
 
@@ -88,8 +89,7 @@ export function missingFiles(
     const at = asked.filter((path) => basename(path) === name);
     // pictures are looked for beside the model before they are where it says, and not read there
     const isNamed = isAbsolute(missing) || at.length === 0 || isPicture(missing);
-    const isPackage = missing.startsWith("package:");
-    found.push(isNamed || isPackage ? missing : folder === "" ? at[0] : relative(folder, at[0]));
+    found.push(isNamed || hasScheme(missing) ? missing : folder === "" ? at[0] : relative(folder, at[0]));
     const before = stands.size;
     for (const path of at) {
       const content = placeholder(path);

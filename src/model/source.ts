@@ -9,7 +9,7 @@ import { markupRemedy } from "./refused-markup.ts";
 import { missingFiles } from "./missing.ts";
 import { dropMuJoCo, listen, mujocoMessage, type MainModule, type MjModel, type MjSpec } from "./mujoco.ts";
 import { caseRemedy, compileRemedy, formatRemedy, isLfsPointer, LFS_REMEDY, pointersOf } from "./remedies.ts";
-import { isXacro, withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
+import { isXacro, unplacedMeshes, withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { elements, leaveOutVisuals, type LeftOut } from "./visuals.ts";
 
 /** Everything MuJoCo needs to compile a model. Plain data: it can be cloned, stored and sent to a worker. */
@@ -192,8 +192,8 @@ export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
     next.model.delete();
     return undefined;
   });
-  // where memory is nearly used up there may be no second try
-  throw failed(found, files.length > 0 ? files : [first]);
+  // of names with a scheme nothing stands for the first; where memory is nearly used up there may be no second try
+  throw failed(found, [...new Set([...(files.length > 0 ? files : [first]), ...unplacedMeshes(given.xml)])]);
 }
 
 /** What MuJoCo threw, and its words as the user may read them. */

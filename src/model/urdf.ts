@@ -18,9 +18,9 @@ const packagePaths = (): string[] =>
     .filter((path) => isAbsolute(path))
     .map((path) => path.replace(/^\/+/, ""));
 
-/** Where a mesh of a package may be, the likeliest first; undefined for one that is of none. */
+/** Where a mesh of a package may be, the likeliest first; undefined for one that is of none. Packages are installed in "share". */
 export function placesInPackages(name: string, file: string): string[] | undefined {
-  const [, pack, rest] = /^package:\/\/([^/]*)\/+(.*)$/.exec(name) ?? [];
+  const [, pack, rest] = /^(?:package:\/|file:\/\/.*\/share)\/([^/]*)\/+(.*)$/.exec(name) ?? [];
   if (pack === undefined || rest === undefined) return undefined;
   return [
     ...foldersAbove(file).flatMap((folder) => [`/${folder}/${pack}/${rest}`, `/${folder}/${rest}`]),
@@ -31,9 +31,12 @@ export function placesInPackages(name: string, file: string): string[] | undefin
 /** Where a mesh is, as a path of the tree; undefined if nowhere. */
 export function placeOf(name: string, file: string, tree: FileTree): string | undefined {
   const path = name.replace(/^(file|model):\/\//, "");
-  const candidates = placesInPackages(name, file) ?? [isAbsolute(path) ? path : `${dirname(file)}/${path}`];
-  // last, where MuJoCo looks
-  candidates.push(`${dirname(file)}/${posix.basename(path)}`);
+  const candidates = [
+    ...(name.startsWith("package:") ? [] : [isAbsolute(path) ? path : `${dirname(file)}/${path}`]),
+    ...(placesInPackages(name, file) ?? []),
+    // last, where MuJoCo looks
+    `${dirname(file)}/${posix.basename(path)}`,
+  ];
   return candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);
 }
 
@@ -46,6 +49,19 @@ export const isUrdf = (xml: string): boolean => /^[^<]*(<[?!][^>]*>[^<]*)*<robot
 export const isXacro = (xml: string): boolean => /<xacro:/.test(withoutComments(xml));
 
 const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])([^"']*)\2/g;
+
+/** Whether a name says by which means a file is had: MuJoCo looks in no folder for it. */
+export const hasScheme = (name: string): boolean => /^[a-z]+:\/\//.test(name);
+
+/** Meshes of such names in a text that `withMeshPaths` made, which are nowhere; MuJoCo takes none that only show from a URDF. */
+export const unplacedMeshes = (xml: string): string[] =>
+  [
+    ...withoutComments(xml)
+      .replace(/<visual\b[^]*?<\/visual>/g, "")
+      .matchAll(MESH),
+  ]
+    .map(([, , , name]) => name)
+    .filter(hasScheme);
 
 /**
  * The text of a URDF with the paths of its meshes relative to itself, and MuJoCo told to keep them; any other text, and

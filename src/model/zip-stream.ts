@@ -1,5 +1,17 @@
 // zips packed, and unpacked by what every browser has
-import { unreadable, zipEntries } from "./archive.ts";
+import { altered, unreadable, zipEntries } from "./archive.ts";
+
+/** The CRC-32 of each byte, its bits reflected. */
+const CRC_OF_BYTE = Int32Array.from({ length: 256 }, (_, byte) => {
+  for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (byte & 1 && 0xedb88320);
+  return byte;
+});
+
+function crc32(bytes: Uint8Array): number {
+  let crc = -1;
+  for (const byte of bytes) crc = (crc >>> 8) ^ CRC_OF_BYTE[(crc ^ byte) & 255];
+  return ~crc >>> 0;
+}
 
 async function inflate(data: Uint8Array, most: number): Promise<Uint8Array> {
   const stream = new Blob([data as Uint8Array<ArrayBuffer>])
@@ -24,10 +36,11 @@ async function inflate(data: Uint8Array, most: number): Promise<Uint8Array> {
 export async function unpackZip(bytes: Uint8Array, name: string): Promise<Record<string, Uint8Array>> {
   try {
     const files = zipEntries(bytes, name).map(
-      async ({ path, data, isDeflated, size }): Promise<[string, Uint8Array]> => [
-        path,
-        isDeflated ? await inflate(data, size) : data.slice(),
-      ],
+      async ({ path, data, isDeflated, size, crc }): Promise<[string, Uint8Array]> => {
+        const content = isDeflated ? await inflate(data, size) : data.slice();
+        if (crc32(content) !== crc) throw altered(path);
+        return [path, content];
+      },
     );
     return Object.fromEntries(await Promise.all(files));
   } catch (error) {

@@ -1,7 +1,6 @@
 // zips unpacked at once
 import { crc32, inflateRawSync } from "node:zlib";
-import { inLine } from "../core/show.ts";
-import { unreadable, zipEntries } from "./archive.ts";
+import { altered, unreadable, zipEntries } from "./archive.ts";
 
 /**
  * Files of a zip by path, with "/" and without "." and "..".
@@ -12,7 +11,7 @@ export function unpackZip(bytes: Uint8Array, name: string): Record<string, Uint8
     const files = zipEntries(bytes, name).map(({ path, data, isDeflated, size, crc }): [string, Uint8Array] => {
       const most = Math.max(1, size);
       const content = isDeflated ? new Uint8Array(inflateRawSync(data, { maxOutputLength: most })) : data.slice();
-      if (crc32(content) !== crc) throw new Error(`${inLine(path)} has other bytes than were packed`);
+      if (crc32(content) !== crc) throw altered(path);
       return [path, content];
     });
     return Object.fromEntries(files);

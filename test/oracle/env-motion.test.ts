@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { zipSync } from "fflate";
+import { readFrames } from "../../src/env/task/motion-frames.ts";
 import { defineTask, loadMotion, makeVec, Motion, type Scene } from "../../src/index.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
@@ -206,6 +208,21 @@ test("a cell of a CSV that is no number is told of with its file, line and colum
   await expect(loadMotion("0,1\n0,1,\n", how)).rejects.toThrow(/line 2, column 3 of its text is ""; it is a number/);
 });
 
+test("an array that NumPy keeps by columns is read, numbers of other kinds are refused with what to do", async () => {
+  const columns = ROWS[0].flatMap((_, k) => ROWS.map((row) => row[k]));
+  const bytes = writeNpy({ shape: [ROWS.length, ROWS[0].length], values: Float64Array.from(columns) });
+  const edited = (from: string, to: string) => {
+    const text = String.fromCharCode(...bytes).replace(from, to);
+    return packZip({ "qpos.npy": Uint8Array.from(text, (c) => c.charCodeAt(0)) });
+  };
+  const how = { model: MODEL, fps: FPS };
+  const [read, { qpos }] = [await readFrames(await edited("False,", "True, "), how), await readFrames(ROWS, how)];
+  expect(read.qpos).toEqual(qpos);
+  await expect(loadMotion(await edited("<f8", ">f8"), { model: MODEL })).rejects.toThrow(
+    />f8; .*astype\(np\.float32\)/,
+  );
+});
+
 test("motions that do not fit are refused", async () => {
   const load = (rows: readonly (readonly number[])[] | string, more: object = {}) =>
     loadMotion(rows, { model: MODEL, fps: FPS, ...more });
@@ -229,7 +246,16 @@ test("motions that do not fit are refused", async () => {
   );
   const whole = await npz([13, 12], { fps: 30 });
   await expect(loadMotion(whole.subarray(0, 100), { model: MODEL })).rejects.toThrow(
-    "[bad-motion] the motion: its npz cannot be read: it was cut short, or is no npz.",
+    "[bad-motion] the motion: its npz cannot be read: its directory is missing, so it was cut short.",
+  );
+  // stored, so that its bytes are numbers
+  const other = zipSync(
+    { "qpos.npy": writeNpy({ shape: [13, 12], values: Float64Array.from(ROWS.flat()) }) },
+    { level: 0 },
+  );
+  other[300] ^= 1;
+  await expect(loadMotion(other, { model: MODEL, fps: FPS })).rejects.toThrow(
+    "qpos.npy has other bytes than were packed",
   );
   await expect(load("nowhere.csv")).rejects.toMatchObject({ code: "missing-file" });
   await expect(load(ROWS, { fps: undefined })).rejects.toThrow(/fps is undefined; .*passed here or in the npz/);

@@ -107,8 +107,8 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   if (start === NPY) throw bad(`${file} is one array (npy); an npz has it as qpos: np.savez(FILE, qpos=..., fps=...)`);
   if (/\.npz$/i.test(file) && !isZip(source)) throw bad(`${file} is no npz${source.length > 0 ? "" : ": it is empty"}`);
   if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source), file);
-  const files = await unpackZip(source, "the npz").catch((cause: unknown) => {
-    throw bad(`its npz cannot be read: it was cut short, or is no npz`, { cause });
+  const files = await unpackZip(source, "the npz").catch((cause: CorralError) => {
+    throw bad(`its npz cannot be read: ${String(cause.details.why)}`, { cause });
   });
   const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
   const qpos = one("qpos");

@@ -118,9 +118,11 @@ describe("a URDF", () => {
   test.each([
     ["in its package", "ws/r_description/urdf/r.urdf", "ws/r_description/meshes/collision/a.obj"],
     ["beside its package", "ws2/r.urdf", "ws2/r_description/meshes/collision/a.obj"],
-  ])("finds meshes of package:// %s", async (_, file, mesh) => {
+    ["of a package that was installed elsewhere", "ws3/r.urdf", "ws3/r_description/meshes/collision/a.obj"],
+  ])("finds meshes of package:// %s", async (where, file, mesh) => {
     put(mesh, TET);
-    const model = await loadModel(put(file, urdf("package://r_description/meshes/collision/a.obj")));
+    const root = where.startsWith("of") ? "file:///home/someone/install/share" : "package:/";
+    const model = await loadModel(put(file, urdf(`${root}/r_description/meshes/collision/a.obj`)));
     expect([model.nmesh, model.ngeom]).toEqual([1, 1]);
     using oracle = await createOracle(model);
     expect(oracle.model.nmesh).toBe(1);
@@ -179,6 +181,14 @@ describe("a URDF", () => {
     expect(error.code).toBe("missing-file");
     expect(error.message).toContain(`"package://gone/a.obj"`);
     expect(error.message).toContain("ROS_PACKAGE_PATH");
+    for (const root of ["package://gone", "file:///gone"]) {
+      const files = ["a.obj", "b.stl", "c.obj"].map((name) => `${root}/${name}`);
+      const [more, others] = files
+        .slice(1)
+        .map((name) => `<collision><geometry><mesh filename="${name}"/></geometry></collision>`);
+      const several = urdf(files[0]).replace("</link>", `${more}${others}</link>`);
+      expect((await refusal(loadModel(put("gone/r.urdf", several)))).details.files).toEqual(files);
+    }
   });
 });
 
