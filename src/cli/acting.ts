@@ -5,7 +5,7 @@ import { taskOf } from "../env/registry.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Task } from "../env/task/task.ts";
 import type { Policy } from "../rl/networks/policy.ts";
-import { isPolicyFile, policyFile, policyOfFile } from "../runs/policy-file.ts";
+import { envOfPolicy, isPolicyFile, policyFile, policyOfFile } from "../runs/policy-file.ts";
 import { policyOfRun } from "../runs/policy.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "../runs/run-config.ts";
 import { UsageError } from "./io.ts";
@@ -40,8 +40,7 @@ export async function actingOf(target: string, policy: string | undefined): Prom
   const path = isFile ? target : policy;
   const file = path === undefined ? undefined : policyFile(path);
   return {
-    // a file from elsewhere names an environment, never a path
-    task: async () => (isFile ? taskOf(file!.env) : taskOfTarget(target)),
+    task: async () => (isFile ? taskOf(envOfPolicy(file!)) : taskOfTarget(target)),
     policyFor: file && ((env) => policyOfFile(file, env)),
   };
 }

@@ -12,7 +12,7 @@ import { SacDiscrete } from "../rl/sac-discrete.ts";
 import type { SacDiscreteConfig } from "../rl/sac-discrete/config.ts";
 import type { DqnConfig } from "../rl/dqn/config.ts";
 import { Ppo } from "../rl/ppo.ts";
-import type { SacConfig } from "../rl/sac/config.ts";
+import { leastSequences, SAC_OPTIONS, type SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
 import type { Algo, Algorithm } from "../rl/algorithm.ts";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -20,7 +20,7 @@ import { lastCheckpoint } from "./checkpoints.ts";
 import { assertSameRun, toJson } from "./folder.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
 import { trainOptions } from "./options.ts";
-import { policyFile, policyOfFile } from "./policy-file.ts";
+import { envOfPolicy, policyFile, policyOfFile } from "./policy-file.ts";
 import { firstOther, shapesIn } from "./start.ts";
 
 export { isPolicyFile } from "./policy-file.ts";
@@ -66,7 +66,7 @@ export async function playerOfFile(
   }
   const { env: named, ...options } = made as { readonly env?: string };
   const file = policyFile(path);
-  const id = named ?? file.env;
+  const id = named ?? envOfPolicy(file);
   const own = await adapt(id, options);
   const env = await makeVec(own.task as string, (await withDevice(own.options)) as NamedOptions);
   return closingOnError(env, async () => {
@@ -152,12 +152,15 @@ function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorith
   );
 }
 
-/** A learner that never learns needs a replay of a few rows. */
+/** A learner that never learns needs the least batch that there is, and a replay of a few rows. */
 function smallReplay<C extends SacConfig | SacDiscreteConfig | DqnConfig>(
   config: object | undefined,
   worlds: number,
 ): Partial<C> {
-  const { nSteps = 1, collectSteps = 1, ...rest } = (config ?? {}) as Partial<SacConfig>;
-  const bufferSize = worlds * (nSteps + collectSteps + 8);
-  return { ...rest, nSteps, collectSteps, storage: "gpu", bufferSize } as unknown as Partial<C>;
+  const { nSteps = 1, collectSteps = 1, recurrent = "none", ...rest } = (config ?? {}) as Partial<SacConfig>;
+  const { recurrentSteps = SAC_OPTIONS.recurrentSteps.default } = rest;
+  const batchSize = recurrent === "none" ? 1 : leastSequences(recurrentSteps);
+  const bufferSize = Math.max(batchSize, worlds * (nSteps + collectSteps + 8));
+  const memory = recurrent === "none" ? {} : { recurrent };
+  return { ...rest, ...memory, nSteps, collectSteps, storage: "gpu", batchSize, bufferSize } as unknown as Partial<C>;
 }

@@ -4,6 +4,7 @@ import { CorralError } from "../core/errors.ts";
 import { show } from "../core/show.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
+import { isRegistered } from "../env/registry.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { decodeSafetensors } from "../io/safetensors.ts";
 import { HIDDEN_ACTIVATIONS, type HiddenActivation } from "../rl/networks/activations.ts";
@@ -54,6 +55,16 @@ export function policyFile(path: string): PolicyFile {
   const { env } = metadata;
   if (env === undefined) throw refuse(path, "its metadata names no env");
   return { path, env, named, metadata };
+}
+
+/**
+ * The environment that a policy was trained in: one that is registered, never a path, since files come from elsewhere.
+ * @throws CorralError unknown-env
+ */
+export function envOfPolicy({ path, env }: PolicyFile): string {
+  if (isRegistered(env)) return env;
+  const text = `${path} is a policy of ${show(env)}, which is no environment here. If that is a task of yours, pass its file: --env FILE of corral play and evaluate, corral render FILE --policy ${path}.`;
+  throw new CorralError("unknown-env", text, { path, id: env });
 }
 
 /** A file of corral export; undefined for any other, such as a checkpoint. Throws what `policyFile` throws. */

@@ -14,7 +14,7 @@ import type { Policy } from "../rl/networks/policy.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { OnnxActor, onnxruntime } from "./onnx-actor.ts";
 import { trainOptions } from "./options.ts";
-import { isPolicyFile, policyFile, readPolicy } from "./policy-file.ts";
+import { envOfPolicy, isPolicyFile, policyFile, readPolicy } from "./policy-file.ts";
 import { policyOfRun } from "./policy.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
 
@@ -106,7 +106,12 @@ function apart({ head }: Policy, got: readonly number[], want: readonly number[]
 export async function policyFrom(source: string, given: object) {
   if (isPolicyFile(source)) {
     const { env, ...options } = given as { readonly env?: string };
-    return { policy: await readPolicy(source), id: env ?? policyFile(source).env, options, checkpoint: source };
+    return {
+      policy: await readPolicy(source),
+      id: env ?? envOfPolicy(policyFile(source)),
+      options,
+      checkpoint: source,
+    };
   }
   assertRun(source);
   const settings = readConfig(join(source, CONFIG_FILE));

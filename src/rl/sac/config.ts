@@ -69,10 +69,14 @@ function assertSequences(config: SacConfig): void {
   const { batchSize, nSteps, recurrentSteps } = config;
   assertRecurrentSize(config);
   if (nSteps > 1) throw badOption("nSteps", nSteps, "with a memory returns are of one step: pass 1");
-  if (batchSize % (TILE * recurrentSteps) === 0) return;
-  const all = `with a memory a batch is whole sequences, 8 at a time: pass a multiple of ${TILE * recurrentSteps} (8 recurrentSteps)`;
+  const least = leastSequences(recurrentSteps);
+  if (batchSize % least === 0) return;
+  const all = `with a memory a batch is whole sequences, 8 at a time: pass a multiple of ${least} (8 recurrentSteps)`;
   throw badOption("batchSize", batchSize, all);
 }
+
+/** Steps of the smallest batch of sequences. */
+export const leastSequences = (recurrentSteps: number): number => TILE * recurrentSteps;
 
 /** Rows of a world that a sample takes: with a memory those of a sequence and the one after it. */
 export const rowsOfSample = ({ nSteps, recurrent, recurrentSteps, recurrentBurnIn }: SacConfig): number =>

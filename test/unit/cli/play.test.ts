@@ -116,16 +116,20 @@ test("records whole episodes with their model, which pictures show and NumPy rea
   expect(lacks.stderr).toMatch(/^\[missing-file\] \S*scene\.xml names the file "gone\.stl"/);
 });
 
-test("plays continuous actions of SAC, without its replay", async () => {
-  const folder = join(root, "sac");
+test.each([
+  ["SAC, without its replay and its batches", {}],
+  ["SAC with a memory", { recurrent: "lstm", recurrentSize: 8, recurrentSteps: 4, nSteps: 1 }],
+])("plays continuous actions of %s", async (name, memory) => {
+  const folder = join(root, name);
   await trainInto(folder, "InvertedPendulum-v5", {
     algo: "sac",
     numEnvs: 4,
     steps: 100,
     evalEnvs: 2,
-    config: { batchSize: 16, bufferSize: 160, learningStarts: 64, hidden: [8] },
+    // more steps of a batch than rows of two worlds that play
+    config: { batchSize: 64, bufferSize: 160, learningStarts: 64, hidden: [8], ...memory },
   });
-  const file = join(root, "sac.jsonl");
+  const file = join(root, `${name}.jsonl`);
   const { code, stderr } = await corral(["play", folder, "--episodes", "2", "--record", file]);
   expect(code, stderr).toBe(0);
   for (const { actions } of episodesOf(file)) expect(actions.flat().every((x) => Math.abs(x) <= 3)).toBe(true);
