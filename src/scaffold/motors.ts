@@ -22,6 +22,10 @@ export function isBelow({ body_parentid }: Model, body: number, root: number): b
   return false;
 }
 
+/** Whether a joint moves with another: on bodies below, or after it on its own, as a wheel's after those that steer and spring it. */
+const isCarried = (model: Model, joint: number, by: number): boolean =>
+  joint > by && isBelow(model, model.jnt_bodyid[joint], model.jnt_bodyid[by]);
+
 /** The joint that an actuator moves by itself; -1 if it moves something else. */
 export const jointOf = (model: Model, i: number): number =>
   model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT
@@ -120,9 +124,7 @@ const FEW_ROLLERS = 2;
 /** What an omnidirectional wheel has about its rim: hinges that nothing drives, all that hangs on its own; else none. */
 export function rollersOf(model: Model, wheel: number): number[] {
   const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
-  const hanging = jointsOf(model).filter(
-    (j) => j !== wheel && isBelow(model, model.jnt_bodyid[j], model.jnt_bodyid[wheel]),
-  );
+  const hanging = jointsOf(model).filter((j) => isCarried(model, j, wheel));
   const isRim =
     driven.has(wheel) &&
     hanging.length > FEW_ROLLERS &&
@@ -143,8 +145,7 @@ export function wheelsOf(model: Model): ReadonlySet<number> {
       .filter((i) => isVelocity(model, i))
       .map((i) => jointOf(model, i)),
   );
-  const isLast = (j: number) =>
-    !joints.some((k) => k !== j && isBelow(model, model.jnt_bodyid[k], model.jnt_bodyid[j]));
+  const isLast = (j: number) => !joints.some((k) => isCarried(model, k, j));
   const ends = joints.filter((j) => turnsEndlessly(model, j) && isLast(j) && (bySpeed.has(j) || isRound(model, j)));
   const rimmed = joints
     .filter((j) => turnsEndlessly(model, j))

@@ -104,6 +104,14 @@ test("wheels with rollers about their rims are wheels, which go sideways too; a 
   expect([...wheelsOf(fork)]).toEqual([2]);
 });
 
+test("a wheel whose body is sprung and steered too is one: the joint that comes last", async () => {
+  const car = await loadModel(`<mujoco><worldbody><body><freejoint/><geom type="box" size=".2 .1 .05"/>
+    <body pos=".2 0 -.1"><joint type="slide" axis="0 0 1" range="-.01 .01"/><joint name="steer" axis="0 0 1" range="-1 1"/>
+      <joint name="drive" axis="0 1 0"/><geom type="cylinder" size=".05 .02" zaxis="0 1 0"/></body></body></worldbody>
+    <actuator><motor joint="drive" ctrlrange="-1 1"/></actuator></mujoco>`);
+  expect([...wheelsOf(car)]).toEqual([3]);
+});
+
 test("a leg that turns without end is no wheel: its foot lies beside the hinge", async () => {
   const leg = (foot: string) => `<mujoco><worldbody>${floor}<body pos="0 0 1"><freejoint/><geom size=".1"/>
     <body name="shank"><joint name="knee" axis="0 1 0"/><inertial pos="0 0 -.2" mass="1" diaginertia=".1 .1 .1"/>${foot}</body></body></worldbody></mujoco>`;
