@@ -165,8 +165,9 @@ const bodies: Check = (model, found) => {
 const geoms: Check = (model, found) => {
   for (const { geom1, geom2 } of geomPairs(model)) {
     const types = [model.geom_type[geom1], model.geom_type[geom2]];
-    const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     if (hasFormula(types)) continue;
+    // names are slow among millions of pairs
+    const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     const kind = types.map((t) => lower(mjtGeom, t)).join("-");
     if (!types.every((t, end) => CONVEX.has(t) || (end === 0 && t === HFIELD)))
       found.add(`collision ${kind}`, `${name1} with ${name2}`);

@@ -97,19 +97,19 @@ function gridsOf(
   pairs: readonly GeomPair[],
   order: readonly number[],
 ): { planes: boolean; grid: Grid }[] {
-  const groups = new Map<string, number[]>();
-  const seen = new Map<string, number>();
+  const groups = new Map<number, number[]>();
+  const seen = new Map<number, number>();
   pairs.forEach(({ geom1, geom2 }, k) => {
-    const ends = `${geom1} ${geom2}`;
+    const ends = geom1 * m.model.ngeom + geom2;
     const times = seen.get(ends) ?? 0;
     seen.set(ends, times + 1);
-    const key = `${m.model.geom_type[geom1] === mjtGeom.PLANE} ${times}`;
+    const key = 2 * times + Number(m.model.geom_type[geom1] === mjtGeom.PLANE);
     const group = groups.get(key);
     if (group) group.push(k);
     else groups.set(key, [k]);
   });
   return [...groups].map(([key, members]) => {
-    const planes = key.startsWith("true");
+    const planes = key % 2 === 1;
     return { planes, grid: gridOf(pairs, members, planes, planes ? [] : order) };
   });
 }

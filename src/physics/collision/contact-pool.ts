@@ -91,8 +91,8 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
       count: kept,
       overflow,
       table(name, of, type = "f32") {
-        const values = pairs.map((p, k) => of(p, k));
-        if (values.every((v) => v === values[0])) return () => values[0];
+        const { same, values } = valuesOf(pairs, of);
+        if (!values) return () => same;
         for (const end of [0, 1] as const) {
           const perGeom = byGeom(pairs, values, end, ngeom);
           if (!perGeom) continue;
@@ -121,6 +121,18 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
   return { pair, contacts };
 }
 
+/** Values of pairs, which millions of them most often have in common: then no list of them is made. */
+function valuesOf(pairs: readonly GeomPair[], of: (pair: GeomPair, k: number) => Scalar) {
+  const same = pairs.length === 0 ? 0 : of(pairs[0], 0);
+  let values: Scalar[] | undefined;
+  for (let k = 1; k < pairs.length; k++) {
+    const value = of(pairs[k], k);
+    if (values === undefined && value !== same) values = Array.from({ length: k }, () => same);
+    values?.push(value);
+  }
+  return { same, values };
+}
+
 /** Values of pairs by one of their geoms, where it alone decides: there are fewer geoms than pairs. */
 function byGeom(
   pairs: readonly GeomPair[],
@@ -129,8 +141,9 @@ function byGeom(
   ngeom: number,
 ): number[] | undefined {
   const found = Array<number | undefined>(ngeom);
-  for (const [k, pair] of pairs.entries()) {
-    const [geom, value] = [end === 0 ? pair.geom1 : pair.geom2, values[k]];
+  for (let k = 0; k < pairs.length; k++) {
+    const geom = end === 0 ? pairs[k].geom1 : pairs[k].geom2;
+    const value = values[k];
     if (typeof value !== "number" || (found[geom] ?? value) !== value) return undefined;
     found[geom] = value;
   }

@@ -151,12 +151,11 @@ function compliances(): typeof compliance {
 }
 
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
-function slotParams(m: ModelView, slots: ContactSlots) {
+function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof compliance) {
   const { pairs } = slots;
   const { model } = m;
   const of = (name: string, f: (p: GeomPair, pair: number) => Scalar, type: "f32" | "i32" = "f32") =>
     slots.table(`con_${name}`, f, type);
-  const complianceOf = compliances();
   const normal = pairs.map((p) => complianceOf(p.solref, p.solimp));
   const tangent = pairs.map((p) => {
     const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
@@ -205,14 +204,17 @@ function slotParams(m: ModelView, slots: ContactSlots) {
 export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): ContactRows {
   const { model } = m;
   const dim = slots.pairs.reduce((most, p) => Math.max(most, p.condim), 0);
-  const params = slotParams(m, slots);
+  const complianceOf = compliances();
+  const params = slotParams(m, slots, complianceOf);
   // registers are read once, before any loop over contacts: constants among them fold there
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
-  const isStiff = (p: GeomPair) => leastResolved(model, p, leastFriction(m, p)) < m.form.stiffCompliance;
-  const anyStiff = slots.pairs.some(isStiff);
+  const least = leastResolved(model, complianceOf);
+  const stiff = Uint8Array.from(slots.pairs, (p) => Number(least(p, leastFriction(m, p)) < m.form.stiffCompliance));
+  const anyStiff = stiff.includes(1);
   const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
   const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
-  const isMoving = (p: GeomPair, which: 0 | 1) => bodyDofs(model, bodyOf(p, which)).length > 0;
+  const moving = Array.from({ length: model.nbody }, (_, body) => bodyDofs(model, body).length > 0);
+  const isMoving = (p: GeomPair, which: 0 | 1) => moving[bodyOf(p, which)];
   const gaps = slots.pairs.some((p) => p.gap > 0 && p.adhesion === 0);
   const adhesive = slots.pairs.some((p) => p.adhesion !== 0);
   const tethers = slots.pairs.some((p) => p.gap > 0 && p.adhesion !== 0);
@@ -289,12 +291,12 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       mu: params.mu(slot),
     }),
     anyStiff,
-    anyInexact: slots.pairs.some((p) => leastResolved(model, p, p.friction) < m.form.inexactCompliance),
+    anyInexact: slots.pairs.some((p) => least(p, p.friction) < m.form.inexactCompliance),
     isInexact(slot, D, diagA) {
       return needsAnother(m, pyramidal || dim === 1, this.cone(slot), D, diagA);
     },
     motions,
-    stiff: slots.table("con_stiff", (p) => Number(isStiff(p)), "i32"),
+    stiff: slots.table("con_stiff", (_, k) => stiff[k], "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       const estimate =

@@ -22,7 +22,7 @@ import type { GeomPair } from "../../model/pairs.ts";
 import type { ModelView } from "../view.ts";
 import type { ConeParams } from "./cone.ts";
 import { mostScale } from "./end-of-step.ts";
-import { compliance, leastCompliance } from "./impedance.ts";
+import { type compliance, type Compliance, leastCompliance } from "./impedance.ts";
 
 /** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
 export const MINVAL2 = 1e-30;
@@ -42,22 +42,35 @@ function reach(model: Model, geom: number): number {
 
 /**
  * The least that R of a pair's contacts may be, relative to the largest J M⁻¹ Jᵀ of a point of its geoms: by the least that
- * its diagApprox allows, and as far as the inverse weights of bodies tell. `friction`: the least that its friction is.
+ * its diagApprox allows, and as far as the inverse weights of bodies tell. `friction`: the least that its friction is. Of
+ * millions of pairs most share what their geoms and their curve decide, which is made once.
  */
-export function leastResolved(model: Model, p: GeomPair, friction: readonly number[]): number {
-  const weight = (k: number) =>
-    [p.geom1, p.geom2].map((g) => model.body_invweight0[2 * model.geom_bodyid[g] + k] * (k ? reach(model, g) ** 2 : 1));
-  const total = (k: number) => weight(k).reduce((a, b) => a + b);
-  // weights are the means over three axes
-  const most = 3 * (total(0) + total(1));
-  const mu2 = friction[0] ** 2;
+export function leastResolved(model: Model, complianceOf: typeof compliance) {
+  const inverseWeights = Float64Array.from({ length: 2 * model.ngeom }, (_, i) => {
+    const geom = i >> 1;
+    const own = model.body_invweight0[2 * model.geom_bodyid[geom] + (i % 2)];
+    return i % 2 === 0 ? own : own * reach(model, geom) ** 2;
+  });
   const impratio = Math.max(1e-15, model.opt.impratio);
-  const pyramidal = model.opt.cone === mjtCone.PYRAMIDAL && p.condim > 1;
-  const tangents = friction.map((f) => (impratio * f * f) / mu2);
-  const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
-  const edges = pyramidal ? 1 + Math.max(...friction) ** 2 : Math.max(1, ...(p.condim > 1 ? tangents : []));
-  const own = compliance(p.solref, p.solimp);
-  return ((leastCompliance(own) / mostScale(model, own)) * diag) / (most * edges);
+  const isPyramidal = model.opt.cone === mjtCone.PYRAMIDAL;
+  const softness = new Map<Compliance, number>();
+  const softnessOf = (own: Compliance): number => {
+    let found = softness.get(own);
+    if (found === undefined) softness.set(own, (found = leastCompliance(own) / mostScale(model, own)));
+    return found;
+  };
+  return ({ geom1, geom2, condim, solref, solimp }: GeomPair, friction: readonly number[]): number => {
+    const total = (k: number) => inverseWeights[2 * geom1 + k] + inverseWeights[2 * geom2 + k];
+    // weights are the means over three axes
+    const most = 3 * (total(0) + total(1));
+    const mu2 = friction[0] ** 2;
+    const largest = Math.max(...friction);
+    const pyramidal = isPyramidal && condim > 1;
+    const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
+    const tangent = condim > 1 ? (impratio * largest * largest) / mu2 : 1;
+    const edges = pyramidal ? 1 + largest ** 2 : Math.max(1, tangent);
+    return (softnessOf(complianceOf(solref, solimp)) * diag) / (most * edges);
+  };
 }
 
 const hasDirection = (p: ConeParams, k: number): Bool => gt(p.condim, k + 1);

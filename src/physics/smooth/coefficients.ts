@@ -30,9 +30,10 @@ export const polySlope = ({ linear, poly }: Poly<Scalar>, x: Scalar, odd: boolea
 /** The actuators on a joint or tendon (mj_actuatorDamping, mj_actuatorArmature). */
 function actuatorsOf(model: Model, isTendon: boolean, id: number): number[] {
   const types: readonly number[] = isTendon ? [mjtTrn.TENDON] : [mjtTrn.JOINT, mjtTrn.JOINTINPARENT];
-  return Array.from({ length: model.nactuator }, (_, i) => i).filter(
-    (i) => types.includes(model.actuator_trntype[i]) && model.actuator_trnid[2 * i] === id,
-  );
+  const found: number[] = [];
+  for (let i = 0; i < model.nactuator; i++)
+    if (model.actuator_trnid[2 * i] === id && types.includes(model.actuator_trntype[i])) found.push(i);
+  return found;
 }
 
 const gear2 = (model: Model, i: number): number => model.actuator_gear[6 * i] ** 2;
