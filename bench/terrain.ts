@@ -9,6 +9,7 @@ import { g1Rough, G1_GROUND } from "../envs/g1/rough.ts";
 import { g1 } from "../envs/g1/task.ts";
 import { go1 } from "../envs/go1/task.ts";
 import { go1Rough, GO1_GROUND } from "../envs/go1/rough.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { groundAt } from "../src/env/task/terrain.ts";
 import { encodePolicyOnnx } from "../src/export/onnx.ts";
 import type { Scene, Task } from "../src/env/index.ts";
@@ -121,6 +122,7 @@ function line(name: string, some: readonly Episode[]): string {
   return `| ${name} | ${some.length} | ${returns.toFixed(0)} | ${falls.toFixed(1)} % | ${off.toFixed(3)} | ${turn.toFixed(3)} |`;
 }
 
+guardOutput();
 const [source, count = "1000", under = "corral", seed = "0"] = process.argv.slice(2);
 if (source === undefined || !existsSync(source)) throw new Error("Pass a policy, or the folder of a run.");
 const began = process.cpuUsage();

@@ -138,13 +138,8 @@ export class TimeTravel<E extends Restorable> {
       throw new CorralError("bad-world", `fork takes a list of ids of worlds; it got ${show(worldIds)}.`, { worldIds });
     const places = worldIds.map((id) => this.#placeOf(id));
     if (places.length === 0 || new Set(places).size < places.length) {
-      throw new CorralError(
-        "bad-world",
-        `fork takes different ids of worlds, at least one; it got ${worldIds.length}.`,
-        {
-          worldIds,
-        },
-      );
+      const text = `fork takes different ids of worlds, at least one; it got ${show(worldIds)}. Pass such as [0]; times: 8 makes eight of each.`;
+      throw new CorralError("bad-world", text, { worldIds });
     }
     const taken = new Set(this.#of.worldIds);
     let next = FORKED_IDS;

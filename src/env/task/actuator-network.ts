@@ -104,6 +104,8 @@ export function actuatorNetwork(file: Uint8Array, options: ActuatorNetworkOption
     throw bad(`history is ${show(history)}; it is a list of physics steps from 0 to ${MOST_STEPS}`);
   if (order !== "errors-speeds" && order !== "speeds-errors")
     throw bad(`order is ${show(order)}; it is "errors-speeds" or "speeds-errors"`);
+  if (typeof scale !== "object" || scale === null || Array.isArray(scale))
+    throw bad(`scale is ${show(scale)}; it has finite numbers error, speed and force`);
   const factors = { error: 1, speed: 1, force: 1, ...scale };
   const wrong = Object.entries(factors).find(
     ([name, x]) => !["error", "speed", "force"].includes(name) || !Number.isFinite(x),

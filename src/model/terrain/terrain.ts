@@ -2,7 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { alternatives } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
-import { RandomStream } from "../../core/rng.ts";
+import { RandomStream, seedKey } from "../../core/rng.ts";
 import { show } from "../../core/show.ts";
 import { KINDS, type Graded, type Kind, type Relief, type TerrainKind } from "./kinds.ts";
 import type { GroundBox } from "./slabs.ts";
@@ -123,7 +123,7 @@ function gradedOf(
 /**
  * Ground of many patches: `rows` along x, the easiest first, and a column along y for each kind. The middle of each patch
  * is level, so that robots can start there.
- * @throws CorralError bad-terrain
+ * @throws CorralError bad-terrain, bad-seed
  */
 export function makeTerrain(options: TerrainOptions): Terrain {
   const {
@@ -139,6 +139,7 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   onlyOptions("a terrain", options, ["seed", "columns", "rows", "patch", "middle", "cell", "border", "as"]);
   if (!Array.isArray(columns) || columns.length === 0)
     throw bad(`columns of a terrain are ${show(columns)}; they are a list of kinds: ${Object.keys(KINDS).join(", ")}`);
+  seedKey(seed);
   wanted("rows", rows, 1, true);
   wanted("cell", cell, 1e-3);
   wanted("border", border, 0);

@@ -22,7 +22,12 @@ export const SAC_OPTIONS = {
   criticLearningRate: { default: 1e-3, min: 0, doc: "the same for both critics" },
   temperatureLearningRate: { default: 1e-3, min: 0, doc: "the same for the temperature; 0 keeps it as it starts" },
   initialTemperature: { default: 1, min: 1e-6, max: 1e6, doc: "weight of the entropy at the start" },
-  targetEntropy: { default: -1, doc: "what the temperature steers entropy to, in nats per number of an action" },
+  targetEntropy: {
+    default: -1,
+    min: -1000,
+    max: 1000,
+    doc: "what the temperature steers entropy to, in nats per number of an action",
+  },
   maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
   activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },

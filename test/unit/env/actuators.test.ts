@@ -62,6 +62,8 @@ describe("actuators are refused", () => {
       /takes 2 numbers; the layer before it gives 3/,
     );
     expect(() => net({ "0.weight": ones(2, 6) })).toThrow(/it gives one force/);
+    const bytes = encodeSafetensors({ "0.weight": ones(1, 6) });
+    expect(() => actuatorNetwork(bytes, { scale: 2 as never })).toThrow(/scale is 2; it has finite numbers/);
     expect(() => net({ "0.weight": ones(1, 4) })).toThrow(/a history of 3 steps has 6/);
   });
 });

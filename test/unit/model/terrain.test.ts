@@ -279,6 +279,11 @@ test("priority and solref of a terrain are its field's, of a task's too", async 
   expect(contactsOf(await loadTaskModel({ model: FLOOR, terrain: { ground, geom: "floor" } }))).toEqual([0, 0.02, 1]);
 });
 
+test("a seed that is none is refused before anything is drawn", () => {
+  for (const seed of [-1, 1.5])
+    expect(() => makeTerrain({ seed, columns: ["rough"] })).toThrow(`[bad-seed] seed is ${seed}`);
+});
+
 test.each([
   { own: { priority: 0.5 }, says: "priority of a terrain is 0.5" },
   { own: { solref: [0.01] }, says: "solref of a terrain is [0.01]" },

@@ -32,6 +32,7 @@ test("a run names an option that it does not have, and says where those of the a
 test("a fork of more worlds than there can be is refused, and the environment is as it was", async () => {
   await using env: VectorEnv = await makeVec("CartPole", { numEnvs: 2, seed: 1, device: "cpu" });
   await env.reset();
+  await expect(env.fork([])).rejects.toThrow("it got []. Pass such as [0]");
   await expect(env.fork([0], 1e12)).rejects.toMatchObject({ code: "bad-option" });
   await using act = await env.fork([0], 3);
   expect(act.numEnvs).toBe(3);
