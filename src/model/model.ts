@@ -5,6 +5,7 @@ import { boolean, Mismatch, type Kind } from "../core/schema.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine, show } from "../core/show.ts";
 import { compilePath, compileStored, compileXml } from "./compile.ts";
+import { mjtTrn } from "./enums.ts";
 import { assertModel, printableModel, type Model, type ObjectKind } from "./model-data.ts";
 import { overrideOption, type OptionOverrides } from "./options.ts";
 import { checkSource, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
@@ -147,4 +148,18 @@ export function idOf(model: Model, kind: ObjectKind, name: string): number {
     name,
     nearest: near.nearest,
   });
+}
+
+/**
+ * What actuators are called: by their names; one without a name as the joint that it alone moves without one, unless that
+ * is an actuator's name. "" of others.
+ */
+export function actuatorNames(model: Model): readonly string[] {
+  const own = model.names.actuator;
+  const joints = own.map((name, i) => {
+    const isJoint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
+    return name === "" && isJoint ? (model.names.joint[model.actuator_trnid[2 * i]] ?? "") : "";
+  });
+  const isOwn = (name: string) => own.includes(name) || joints.indexOf(name) !== joints.lastIndexOf(name);
+  return own.map((name, i) => (name !== "" || joints[i] === "" || isOwn(joints[i]) ? name : joints[i]));
 }

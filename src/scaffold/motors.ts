@@ -1,6 +1,6 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
 import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
-import { nameOf, type Model } from "../model/model.ts";
+import { actuatorNames, type Model } from "../model/model.ts";
 
 /** An actuator, and the control that it has in the pose that the robot starts in. */
 export interface Motor {
@@ -176,9 +176,9 @@ function most(model: Model, i: number): number {
   return force < Infinity ? Math.max(0, force) : 0;
 }
 
-/** Gains of a servo for a named motor with bounded torque; undefined of other actuators. */
-function servoFor(model: Model, i: number): Motor["servo"] {
-  if (!isMotor(model, i) || nameOf(model, "actuator", i) === "" || model.actuator_gear[6 * i] === 0) return undefined;
+/** Gains of a servo for a motor with bounded torque that is called something; undefined of other actuators. */
+function servoFor(model: Model, i: number, name: string): Motor["servo"] {
+  if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] === 0) return undefined;
   const inertia = model.dof_M0[model.jnt_dofadr[jointOf(model, i)]];
   const steady = (DAMPED * inertia) / (SERVO_DAMPING * model.opt.timestep);
   const stiffness = Math.min(most(model, i) / SERVO_ERROR, steady);
@@ -237,6 +237,7 @@ export function hoverOf(model: Model, mass: number, body: number): (number | und
 /** What moves a robot in a pose. `ctrl`: controls that hold it there, where they are known. */
 export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (number | undefined)[] = []): Motor[] {
   const wheels = wheelsOf(model);
+  const names = actuatorNames(model);
   return Array.from({ length: model.nu }, (_, i): Motor => {
     const joint = jointOf(model, i);
     const isScalar = joint >= 0 && [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[joint] as 2 | 3);
@@ -246,11 +247,11 @@ export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (
       model.actuator_biastype[i] === mjtBias.AFFINE &&
       kp > 0 &&
       Math.abs(model.actuator_biasprm[10 * i + 1] + kp) < 1e-9 * kp;
-    const name = nameOf(model, "actuator", i) || String(i);
+    const name = names[i] || String(i);
     const turns = joint >= 0 && model.jnt_type[joint] === mjtJoint.HINGE && !wheels.has(joint);
-    const servo = turns ? servoFor(model, i) : undefined;
+    const servo = turns ? servoFor(model, i, names[i]) : undefined;
     if (!isScalar || wheels.has(joint) || !(isServo || servo)) {
-      const hurries = wheels.has(joint) && isVelocity(model, i) && nameOf(model, "actuator", i) !== "";
+      const hurries = wheels.has(joint) && isVelocity(model, i) && names[i] !== "";
       return { name, isPosition: false, ...freeControl(model, i, ctrl[i]), ...(hurries && { lag: WHEEL_LAG }) };
     }
     const home = qpos[model.jnt_qposadr[joint]];

@@ -4,7 +4,7 @@ import { alternatives, fits } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
 import { inLine, show } from "../../core/show.ts";
 import { mjtBias, mjtDyn, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
-import { describe, type Model } from "../../model/model.ts";
+import { actuatorNames, describe, type Model } from "../../model/model.ts";
 import { isNetwork, type ActuatorNetwork } from "./actuator-network.ts";
 import { rangeOf, sourcesOf } from "./randomise.ts";
 import type { ActuatorRealities, ActuatorReality, Amount, AmountName, Distribution, TermSource } from "./task.ts";
@@ -69,9 +69,9 @@ export function drawnPlace({ drawn }: ActuatorPlan, name: AmountName, actuator: 
   return -1;
 }
 
-/** Actuators that a pattern means. Throws `unknown-name` with the nearest names. */
+/** Actuators that a pattern means; those without a name are called as their joints. Throws `unknown-name` with the nearest names. */
 function actuatorsOf(model: Model, pattern: string): number[] {
-  const names = model.names.actuator;
+  const names = actuatorNames(model);
   const isPattern = pattern.includes("*");
   const ids = names.flatMap((name, id) => {
     if (pattern === "*") return [id];

@@ -1,6 +1,7 @@
 // a servo made of a motor moves as a position actuator of the same gains does
 import { expect, test } from "vitest";
 import { defineTask, makeVec, servo, type ActuatorRealities } from "../../../src/env/index.ts";
+import { actuatorNames, loadModel } from "../../../src/model/model.ts";
 import { stageBounds } from "../../support/tolerances.ts";
 
 const arm = (actuator: string) => `<mujoco>
@@ -33,6 +34,17 @@ test("a motor with a servo is a position actuator, up to the torque that it has"
   });
   const given = await turned('<position joint="hinge" kp="10" kv="0.4" forcerange="-3 3"/>', {});
   made.forEach((x, i) => expect(Math.abs(x - given[i])).toBeLessThan(stageBounds.any64.value));
+});
+
+test("a motor without a name is called as the joint that it alone moves, unless an actuator is called so", async () => {
+  const gains = { hinge: { network: servo({ stiffness: 10, damping: 0.4 }) } };
+  const made = await turned('<motor joint="hinge" ctrlrange="-3 3"/>', gains);
+  const named = await turned('<motor name="hinge" joint="hinge" ctrlrange="-3 3"/>', gains);
+  expect(made).toEqual(named);
+  const both = turned('<motor joint="hinge" ctrlrange="-3 3"/><motor joint="hinge" ctrlrange="-3 3"/>', gains);
+  await expect(both).rejects.toThrow(/unknown-name.*no actuator named "hinge"/);
+  const other = loadModel(arm('<motor joint="hinge" gear="2"/><general name="hinge" joint="hinge"/>'));
+  expect(actuatorNames(await other)).toEqual(["", "hinge"]);
 });
 
 test("gains that are no numbers are refused", () => {

@@ -167,7 +167,7 @@ test("a robot that lies in the floor, or hangs over it, starts on it", async () 
   }
 });
 
-test("motors without a range become servos where their joints bound the torque, with a gear too", async () => {
+test("motors become servos where their joints bound the torque, with a gear too, and where they have no name", async () => {
   for (const [motor, joint] of [
     ["", 'actuatorfrcrange="-20 20"'],
     ['gear="10" ctrlrange="-2 2"', ""],
@@ -177,6 +177,11 @@ test("motors without a range become servos where their joints bound the torque, 
     expect(motors.map(({ isPosition }) => isPosition)).toEqual([true, true, true, true]);
     expect(motors[0].servo!.stiffness).toBeCloseTo(20 / 0.67, 6);
   }
+  const unnamed = legged(0.3, 'ctrlrange="-20 20"').replaceAll(/ name="m\d"/g, "");
+  const called = await robotOf(await loadModel(unnamed));
+  expect(called.motors.map(({ name, servo }) => [name, servo !== undefined])).toEqual(
+    [0, 1, 2, 3].map((i) => [`j${i}`, true]),
+  );
   // the gains are such that a leg in the air does not swing up
   const strong = await robotOf(await loadModel(legged(0.3, 'ctrlrange="-2000 2000"')));
   const { model, motors } = strong;

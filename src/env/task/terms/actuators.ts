@@ -1,18 +1,21 @@
 // what encoders read, and what an episode has drawn of its actuators
 import { add, type Scalar } from "../../../trace/scalar.ts";
 import { fits } from "../../../core/names.ts";
-import { idOf } from "../../../model/model.ts";
+import { actuatorNames, idOf } from "../../../model/model.ts";
 import { AMOUNTS } from "../actuators.ts";
 import type { AmountName, Scene } from "../task.ts";
 import { needs } from "./source.ts";
 
 /** Actuators by name or pattern; all if none is named. */
 function actuatorsOf({ model }: Scene, names: readonly string[]): number[] {
-  const all = model.names.actuator.map((_, i) => i);
+  const called = actuatorNames(model);
+  const all = called.map((_, i) => i);
   if (names.length === 0) return all;
-  return names.flatMap((name) =>
-    name.includes("*") ? all.filter((i) => fits(model.names.actuator[i], name)) : [idOf(model, "actuator", name)],
-  );
+  return names.flatMap((name) => {
+    if (name.includes("*")) return all.filter((i) => fits(called[i], name));
+    const i = name === "" ? -1 : called.indexOf(name);
+    return [i >= 0 ? i : idOf(model, "actuator", name)];
+  });
 }
 
 /** Positions of the joints of actuators, by name or pattern, as their encoders read them: with the `bias` of the episode. */
