@@ -7,6 +7,8 @@ export interface FileTree {
   size(path: string): number | undefined;
   read(path: string): Uint8Array | undefined;
   isDirectory(path: string): boolean;
+  /** Names of the folders in one, but for hidden ones; there only where the tree is a machine's. */
+  folders?(path: string): readonly string[];
 }
 
 /** Assets in memory, keyed by path. */

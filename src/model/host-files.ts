@@ -1,5 +1,5 @@
 // files of this machine that MuJoCo reads while it compiles a model
-import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { FileTree } from "./files.ts";
 
@@ -49,5 +49,14 @@ export function hostTree(seen: Map<string, Uint8Array>): FileTree {
       }
     },
     isDirectory: (path) => path === "" || stat(path)?.isDirectory() === true,
+    folders(path) {
+      try {
+        // links too: what they lead to is not looked up
+        const entries = readdirSync(toHost(path), { withFileTypes: true }).filter((entry) => !entry.isFile());
+        return entries.map(({ name }) => name).filter((name) => !/^\.|^node_modules$/.test(name));
+      } catch {
+        return [];
+      }
+    },
   };
 }

@@ -53,6 +53,7 @@ export function modelKey(where: string, contents: Readonly<Record<string, Uint8A
 /** A tree that keeps what is asked of it. */
 export function watched(tree: FileTree, { answers }: ModelKey): FileTree {
   return {
+    ...tree,
     size(path) {
       const size = tree.size(path);
       if (size === undefined) answers.files.set(path, "");

@@ -54,7 +54,7 @@ function compileError({ error, text: said, pointers }: Failure, given: Compilati
   const [missing, ...more] = files;
   if (missing !== undefined) {
     const remedy = missing.startsWith("package:")
-      ? "Packages are looked for in the folders above the model, and in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH."
+      ? "Packages are looked for in and below the folders above the model, and in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH."
       : isAbsolute(missing)
         ? "Absolute paths are not followed: make it relative to the model."
         : "Put it there, or pass it in assets under that path.";

@@ -18,14 +18,52 @@ const packagePaths = (): string[] =>
     .filter((path) => isAbsolute(path))
     .map((path) => path.replace(/^\/+/, ""));
 
+const PACKAGE = /^(?:package:\/|file:\/\/.*\/share)\/([^/]*)\/+(.*)$/;
+
 /** Where a mesh of a package may be, the likeliest first; undefined for one that is of none. Packages are installed in "share". */
 export function placesInPackages(name: string, file: string): string[] | undefined {
-  const [, pack, rest] = /^(?:package:\/|file:\/\/.*\/share)\/([^/]*)\/+(.*)$/.exec(name) ?? [];
+  const [, pack, rest] = PACKAGE.exec(name) ?? [];
   if (pack === undefined || rest === undefined) return undefined;
   return [
     ...foldersAbove(file).flatMap((folder) => [`/${folder}/${pack}/${rest}`, `/${folder}/${rest}`]),
     ...packagePaths().map((folder) => `/${folder}/${pack}/${rest}`),
   ].map((path) => path.replace(/^\/+/, "/"));
+}
+
+/** How far up from a file a workspace is taken to reach, how far down packages lie in it, and the most folders that are looked at. */
+const WORKSPACE = { above: 5, below: 3, folders: 4000 };
+
+/** Folders further down in those above a file and in those of ROS, which looks for packages so too. */
+function foldersBelow(file: string, tree: FileTree): string[] {
+  const all: string[] = [];
+  const tops = [...foldersAbove(file).slice(0, WORKSPACE.above), ...packagePaths()];
+  for (const top of tops.filter((folder) => folder !== "")) {
+    let level = [top];
+    for (let deep = 0; deep < WORKSPACE.below; deep++) {
+      level = level.flatMap((folder) => {
+        const names = all.length < WORKSPACE.folders ? (tree.folders?.(folder) ?? []) : [];
+        const paths = names.map((name) => `${folder}/${name}`);
+        all.push(...paths);
+        return paths;
+      });
+    }
+  }
+  return all;
+}
+
+/** Those of a tree and a file, which many meshes ask for. */
+const known = new WeakMap<FileTree, Map<string, readonly string[]>>();
+
+/** Where a mesh is in a package further down. */
+function placeBelow(name: string, file: string, tree: FileTree): string | undefined {
+  const [, pack, rest] = PACKAGE.exec(name) ?? [];
+  if (!pack) return undefined;
+  const of = known.get(tree) ?? new Map<string, readonly string[]>();
+  known.set(tree, of);
+  const folders = of.get(dirname(file)) ?? foldersBelow(file, tree);
+  of.set(dirname(file), folders);
+  const places = folders.filter((path) => path.endsWith(`/${pack}`)).map((path) => `${path}/${rest}`);
+  return places.find((at) => tree.size(at) !== undefined);
 }
 
 /** Where a mesh is, as a path of the tree; undefined if nowhere. */
@@ -37,7 +75,9 @@ export function placeOf(name: string, file: string, tree: FileTree): string | un
     // last, where MuJoCo looks
     `${dirname(file)}/${posix.basename(path)}`,
   ];
-  return candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);
+  const isThere = (at: string) => tree.size(at) !== undefined;
+  const direct = candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find(isThere);
+  return direct ?? placeBelow(name, file, tree);
 }
 
 const withoutComments = (xml: string): string => xml.replace(/<!--[^]*?-->/g, "");

@@ -119,6 +119,7 @@ describe("a URDF", () => {
     ["in its package", "ws/r_description/urdf/r.urdf", "ws/r_description/meshes/collision/a.obj"],
     ["beside its package", "ws2/r.urdf", "ws2/r_description/meshes/collision/a.obj"],
     ["of a package that was installed elsewhere", "ws3/r.urdf", "ws3/r_description/meshes/collision/a.obj"],
+    ["in a package further down", "ws4/arms/one/arm/r.urdf", "ws4/hands/two/r_description/meshes/collision/a.obj"],
   ])("finds meshes of package:// %s", async (where, file, mesh) => {
     put(mesh, TET);
     const root = where.startsWith("of") ? "file:///home/someone/install/share" : "package:/";
