@@ -20,7 +20,18 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { add3, lengthSquared, mulMatVec, neg3, row, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import {
+  add3,
+  lengthSquared,
+  MINVAL,
+  mulMatVec,
+  neg3,
+  row,
+  scale3,
+  select3,
+  sub3,
+  type Vec3,
+} from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
 import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
@@ -112,6 +123,18 @@ const cornersOf = (s: ConvexShape): number =>
   isKind(s, mjtGeom.MESH) === false ? CAP_CORNERS : Math.max(CAP_CORNERS, s.hull?.tables.mostCorners ?? 0);
 const levelOf = (s: ConvexShape): number => (s.hull?.tables.mostCorners ? s.hull.tables.mostVertices : 0);
 
+/** Shapes that MuJoCo shrinks to a point or a line, whose distances it then has without a polytope. */
+const isShrunk = (s: ConvexShape): Bool => isKind(s, mjtGeom.SPHERE, mjtGeom.CAPSULE);
+
+/**
+ * The least overlap of a contact (m). MuJoCo begins no polytope over less than mjMINVAL, so that shapes made to touch make no
+ * contact; float32 takes for one what rounding may make of that.
+ */
+function leastOverlap(a: ConvexShape, b: ConvexShape): Scalar {
+  const least = current().exact ? MINVAL : mul(ROUNDING, add(a.radius, b.radius));
+  return select(or(isShrunk(a), isShrunk(b)), 0, least);
+}
+
 /**
  * Contacts of two convex shapes (mjc_Convex): the nearest or deepest points, and if neither shape is round those that turning
  * the shapes by little finds too, or where faces meet without a margin the corners of what they share. `reach` is the
@@ -138,6 +161,7 @@ export function convexContacts(
   const search = finder ?? (options.margins ? marginSearch(ordinary, options, scratch, not(fine)) : ordinary);
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
   const apart = not(searchedFromOneCentre(a, b, options));
+  const within = sub(reach, leastOverlap(a, b));
   const first = {
     dist: variable("convex_first", 0),
     pos: vector("convex_at"),
@@ -147,7 +171,7 @@ export function convexContacts(
   const find = (k: Int, p: ConvexShape, q: ConvexShape) => {
     const found = locate(p, q, reach, search);
     const pos = scale3(add3(found.from, found.to), 0.5);
-    when(and(and(found.hit, apart), lt(found.dist, reach)), () => {
+    when(and(and(found.hit, apart), lt(found.dist, within)), () => {
       const isFirst = eq(k, 0);
       when(isFirst, () => {
         first.dist.set(found.dist);
