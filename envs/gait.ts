@@ -46,19 +46,22 @@ export interface GaitOptions {
   readonly duty: number;
   readonly lift: number;
   readonly sway: number;
-  /** Feet that swing land farther by this times the velocity beyond the command (s), as pendulums are caught; default 0. */
-  readonly catches?: number;
+  /** Feet that swing land farther by this times the velocity beyond the command (s), as pendulums are caught. */
+  readonly catches: number;
   /** And by this times the tilt towards there (m), as legs turn away with the base; default 0. */
   readonly rights?: number;
   /** Time constant with which it follows the command (s); default 0.25. */
   readonly follows?: number;
   /**
-   * On terrain servos of a leg aim beyond its place by what the weight that it carries moves them: of the knee all of the
+   * Servos of a leg aim beyond its place by what the weight that it carries moves them: of the knee all of the
    * weight over its stiffness (rad for each m that the ankle is behind it), of the hip's roll how far (rad); default 0.
    */
   readonly carries?: { readonly knee: number; readonly roll: number };
-  /** On terrain hips of legs that stand turn by this times the tilt of the base, against it; default 0. */
-  readonly posture?: number;
+  /**
+   * Hips of legs that stand turn by this times the tilt of the base, against it: as it stands, and as it walks, where steps
+   * catch what that pushes.
+   */
+  readonly posture: readonly [standing: number, walking: number];
   /** Feet follow the terrain; default: they walk on a plane. */
   readonly footing?: FootingOptions;
 }
@@ -73,6 +76,9 @@ const UPRIGHT = 0.05;
 const SLOWS = 6;
 /** On terrain feet swing higher by how high steps of the ground are, and by so much at most (m). */
 const CLEARS = 0.05;
+/** How fast a base goes (m/s) and how far it tilts (rad) that is told to stand and steps nevertheless. */
+const PUSHED = 0.2;
+const TILTED = 0.08;
 /** How far it walks at least where its feet are lifted off their ground. */
 const STROLLS = 0.3;
 
@@ -120,6 +126,12 @@ function steady(s: Scene): Scalar {
   return max(sub(1, mul(SLOWS, max(sub(sqrt(add(square(x), square(y))), UPRIGHT), 0))), 0);
 }
 
+/** Whether the base goes or tilts as one that stands does not. */
+function isPushed(s: Scene): Bool {
+  const [[vx, vy], [x, y]] = [valueOf(s, "linear"), valueOf(s, "down")];
+  return or(gt(sum([square(vx), square(vy)]), PUSHED ** 2), gt(sum([square(x), square(y)]), TILTED ** 2));
+}
+
 /** A phase moved on, within 0 to 1. */
 export const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
 
@@ -140,11 +152,11 @@ export function gaitOf(options: GaitOptions) {
     centre,
     nearer,
     out,
-    catches = 0,
+    catches,
     rights = 0,
     follows = 0.25,
     carries,
-    posture = 0,
+    posture,
   } = options;
   const long = height + hip - sole;
   const apart = options.footing?.apart ?? 0;
@@ -166,6 +178,11 @@ export function gaitOf(options: GaitOptions) {
       hip_roll: sub(leg.hip_roll, mul(part, side * carries.roll)),
     };
   };
+  /** An angle of a hip whose leg holds the base against its tilt. */
+  const against = (angle: Scalar, tilt: Scalar, walks: Scalar, holds: Bool) => {
+    const [standing, walking] = posture;
+    return add(angle, select(holds, mul(add(standing, mul(walks, walking - standing)), tilt), 0, "f32"));
+  };
   const moves = (s: Scene): Bool => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
   /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
   function advance(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
@@ -173,9 +190,10 @@ export function gaitOf(options: GaitOptions) {
     const wanted = under
       ? valueOf(t, "wanted").map((x) => mul(x, mul(steady(t), under.pace(t))))
       : valueOf(t, "wanted");
-    const goals = [select(moves(t), 1, 0, "f32"), ...wanted];
     const part = min(div(t.dt, follows), 1);
-    const followed = goals.map((goal, i) => add(before[i + 1], mul(part, sub(goal, before[i + 1]))));
+    const goals = [select(or(moves(t), isPushed(t)), 1, 0, "f32"), ...wanted];
+    const rates = [select(isPushed(t), min(div(t.dt, AIMS), 1), part, "f32"), part, part, part];
+    const followed = goals.map((goal, i) => add(before[i + 1], mul(rates[i], sub(goal, before[i + 1]))));
     return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
   }
   const kept = (s: Scene): readonly Scalar[] => s.memory("gait", advance);
@@ -202,7 +220,7 @@ export function gaitOf(options: GaitOptions) {
   /** Where feet that swing land from the base as it is. */
   const landings = (s: Scene) => {
     const [phase, walks, forward, sideways] = s.updated("gait", advance);
-    const moved = catches === 0 ? [0, 0, 0, 0] : caught(s);
+    const moved = caught(s);
     return [0, 0.5].map((offset, i) => {
       const own = turned(phase, offset);
       const until = add((period * duty) / 2, mul(period, sub(1, own)));
@@ -222,8 +240,8 @@ export function gaitOf(options: GaitOptions) {
       const angle = mul(2 * Math.PI, phase);
       return [sin(angle), cos(angle), ...others];
     },
-    /** Where feet land beside it, which a policy sees too: the left one, then the right one (m); none if nothing is caught. */
-    caught: (s: Scene): readonly Scalar[] => (catches === 0 ? [] : caught(s)),
+    /** Where feet land beside it, which a policy sees too: the left one, then the right one (m). */
+    caught,
     /** The ground that it takes feet to be over, which a policy sees too: heights (m) and slopes (rad); none on a plane. */
     ground: (s: Scene): readonly Scalar[] =>
       (under?.grounds(s) ?? []).flatMap(({ to, pitch, roll }: Ground) => [to, pitch, roll]),
@@ -232,10 +250,10 @@ export function gaitOf(options: GaitOptions) {
     /** Angles of the left leg and the right one, in the order of their joints. */
     legs: (s: Scene): Scalar[][] => {
       const grounds = under?.grounds(s);
-      const [forwards, sideward] = grounds ? tiltOf(s) : [0, 0];
+      const [forwards, sideward] = tiltOf(s);
       const [phase, walks, forward, sideways, turning] = kept(s);
       const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
-      const moved = catches === 0 ? [0, 0, 0, 0] : caught(s);
+      const moved = caught(s);
       return feet(s).map(({ along, up, stands, swings }, i) => {
         const side = 1 - 2 * i;
         const part = mul(period * duty, along);
@@ -243,20 +261,23 @@ export function gaitOf(options: GaitOptions) {
         const clears = under ? add(lift, min(under.steps(s), CLEARS)) : lift;
         const lifted = add(-long, mul(mul(clears, walks), up));
         const roll = div(add((-side * nearer) / 2, sub(add(mul(sideways, part), moved[2 * i + 1]), swayed)), long);
-        if (!grounds) return inOrder({ ...legOf(side, [x, lifted], roll), hip_yaw: mul(turning, part) });
-        const ground = grounds[i];
         const holds = or(stands, lt(walks, STROLLS));
+        const held = (leg: ReturnType<typeof legOf>) => {
+          const carrying = loaded(leg, side, turned(phase, 0.5 * i), walks);
+          return {
+            ...carrying,
+            hip_pitch: against(carrying.hip_pitch, forwards, walks, holds),
+            hip_roll: against(carrying.hip_roll, mul(-1, sideward), walks, holds),
+            hip_yaw: mul(turning, part),
+          };
+        };
+        if (!grounds) return inOrder(held(legOf(side, [x, lifted], roll)));
+        const ground = grounds[i];
         const lowers = mul(LEVELS, add(mul(x, forwards), mul(side * apart, sideward)));
         const swinging = add(swung(ground, swings), lowers);
         const leg = legOf(side, [x, add(lifted, select(holds, ground.to, swinging, "f32"))], roll);
-        const carrying = loaded(leg, side, turned(phase, 0.5 * i), walks);
-        const against = (angle: Scalar, tilt: Scalar) =>
-          posture === 0 ? angle : add(angle, select(holds, mul(posture, tilt), 0, "f32"));
         return inOrder({
-          ...carrying,
-          hip_pitch: against(carrying.hip_pitch, forwards),
-          hip_roll: against(carrying.hip_roll, mul(-1, sideward)),
-          hip_yaw: mul(turning, part),
+          ...held(leg),
           ankle_pitch: sub(leg.ankle_pitch, ground.pitch),
           ankle_roll: add(leg.ankle_roll, ground.roll),
         });

@@ -24,10 +24,13 @@ export const BALANCING: TrainingDefaults = {
   shortDispatches: true,
 };
 
+/** The discount where a fall costs what is earned within seconds, which it sees. */
+export const FALLS_COST = 0.995;
+
 /** Many worlds that start and are commanded differently: each update sees many of them. */
 export const VARIED = { ...CLIPPED_VALUES, rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3 };
 
-/** Walkers on terrain, who see its heights: more worlds, since each begins on ground of its own, and larger networks. */
+/** Robots on terrain, who see its heights: more worlds, since each begins on ground of its own, and larger networks. */
 export const ON_TERRAIN = {
   numEnvs: 512,
   steps: 3_000_000,
@@ -41,4 +44,11 @@ export const ON_TERRAIN = {
     hidden: [128, 64],
     activation: "elu",
   },
+} as const satisfies TrainingDefaults;
+
+/** Bipeds there, about a gait that walks. */
+export const BIPEDS_ON_TERRAIN = {
+  ...ON_TERRAIN,
+  steps: 8_000_000,
+  config: { ...ON_TERRAIN.config, epochs: 4, learningRate: 5e-4, gamma: FALLS_COST, initialLogStd: -1.9 },
 } as const satisfies TrainingDefaults;

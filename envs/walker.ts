@@ -20,7 +20,7 @@ import { cos, exp, sin } from "../src/trace/math.ts";
 import { eq, mul, neg, select, square, sub, sum, type Scalar } from "../src/trace/scalar.ts";
 import { gaitOf, type GaitOptions } from "./gait.ts";
 import { joystick, slip } from "./joystick.ts";
-import { VARIED } from "./training.ts";
+import { FALLS_COST, VARIED } from "./training.ts";
 
 export interface WalkerOptions {
   readonly model: URL;
@@ -38,13 +38,15 @@ export interface WalkerOptions {
   readonly moved: number;
   /** The most of an action; default 1. */
   readonly most?: number;
+  /** It has come down, or lies: what ends an episode, and costs what is earned within seconds. */
+  readonly fallen: string;
   /** Whether a policy sees angles of joints about those of the gait; default: about those as it stands. */
   readonly aboutGait?: boolean;
   /** How far above the ground its soles are as it begins, standing (m); default 0. */
   readonly above?: number;
 }
 
-/** All of a task but its id, its terrain and what ends an episode. */
+/** All of a task but its id and its terrain. */
 export function walker({
   model,
   base,
@@ -56,6 +58,7 @@ export function walker({
   upper,
   moved,
   most = 1,
+  fallen,
   aboutGait = false,
   above = 0,
 }: WalkerOptions) {
@@ -85,7 +88,7 @@ export function walker({
       ppo: {
         numEnvs: 256,
         steps: 4_000_000,
-        config: { ...VARIED, initialLogStd: logStd },
+        config: { ...VARIED, gamma: FALLS_COST, initialLogStd: logStd },
       },
     },
     /** How fast commands are, world by world (m/s, rad/s): a curriculum. */
@@ -111,7 +114,7 @@ export function walker({
       },
       velocities: { value: `qvel[6:${6 + nj}]`, noise: { uniform: [-1, 1] }, scale: 0.05 },
       last_action: "action",
-      ...(how.catches === undefined ? {} : { landings: gait.caught }),
+      landings: gait.caught,
       ...(how.footing === undefined ? {} : { ground: gait.ground }),
     },
     reward: {
@@ -141,7 +144,9 @@ export function walker({
       power: { value: powerCost(), weight: -2e-4 },
       rate: { value: actionRateCost(), weight: -0.02 },
       slip: { value: slip(feet), weight: -0.1 },
+      fall: { value: `(${fallen}) ? 1 : 0`, weight: -300 },
     },
+    terminated: { fallen },
     randomise: {
       floor: { field: "geom_friction", of: ["floor", "*_foot_*"], element: 0, set: [0.4, 1.1], shared: true },
       load: { field: ["body_mass", "body_inertia"], of: base, scale: [0.9, 1.3] },

@@ -1,7 +1,7 @@
 // BipedRough: the same biped on terrain, whose heights about it it sees; episodes begin on any of its rows
 import { defineTask, terrainHeights, terrainRow } from "../../src/env/index.ts";
 import { onAllRows, under } from "../rough.ts";
-import { ON_TERRAIN } from "../training.ts";
+import { BIPEDS_ON_TERRAIN } from "../training.ts";
 import { BIPED_ON_TERRAIN } from "./shared.ts";
 
 /** Kinds of its ground, a column of patches each: steps as high for what its knees hold as the G1's. */
@@ -15,20 +15,10 @@ export const BIPED_GROUND = [
   { kind: "boxes", height: [0.01, 0.05], count: 20 },
 ] as const;
 
-/** It has come down, or lies. */
-const FALLEN = "under > -0.3 || down.z > -0.7";
-
 export const bipedRough = defineTask({
   ...BIPED_ON_TERRAIN,
   id: "BipedRough",
-  training: {
-    ppo: {
-      ...ON_TERRAIN,
-      steps: 8_000_000,
-      // a fall costs what is earned within seconds, which are seen
-      config: { ...ON_TERRAIN.config, epochs: 4, learningRate: 5e-4, gamma: 0.995, initialLogStd: -1.9 },
-    },
-  },
+  training: { ppo: BIPEDS_ON_TERRAIN },
   terrain: onAllRows(BIPED_GROUND),
   values: { ...BIPED_ON_TERRAIN.values, under: under("torso") },
   observe: {
@@ -39,7 +29,5 @@ export const bipedRough = defineTask({
       clip: [-1, 0],
     },
   },
-  reward: { ...BIPED_ON_TERRAIN.reward, fall: { value: `${FALLEN} ? 1 : 0`, weight: -300 } },
-  terminated: { fallen: FALLEN },
   info: { ...BIPED_ON_TERRAIN.info, row: terrainRow() },
 });

@@ -2,8 +2,4 @@
 import { defineTask } from "../../src/env/index.ts";
 import { BIPED } from "./shared.ts";
 
-export const biped = defineTask({
-  ...BIPED,
-  id: "BipedVelocity",
-  terminated: { fallen: "xpos(body.torso).z < 0.35 || down.z > -0.7" },
-});
+export const biped = defineTask({ ...BIPED, id: "BipedVelocity" });

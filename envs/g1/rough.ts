@@ -1,7 +1,7 @@
-// G1Rough: the same humanoid on terrain, whose heights about it it sees; worlds come to harder rows as they walk far
+// G1Rough: the same humanoid on terrain, whose heights about it it sees; episodes begin on any of its rows
 import { defineTask, terrainHeights, terrainRow } from "../../src/env/index.ts";
-import { onGround, under } from "../rough.ts";
-import { ON_TERRAIN } from "../training.ts";
+import { onAllRows, under } from "../rough.ts";
+import { BIPEDS_ON_TERRAIN } from "../training.ts";
 import { G1_ON_TERRAIN } from "./shared.ts";
 
 /** Kinds of its ground, a column of patches each. */
@@ -18,8 +18,8 @@ export const G1_GROUND = [
 export const g1Rough = defineTask({
   ...G1_ON_TERRAIN,
   id: "G1Rough",
-  training: { ppo: { ...ON_TERRAIN, config: { ...ON_TERRAIN.config, initialLogStd: -1 } } },
-  terrain: onGround(G1_GROUND),
+  training: { ppo: BIPEDS_ON_TERRAIN },
+  terrain: onAllRows(G1_GROUND),
   values: { ...G1_ON_TERRAIN.values, under: under("pelvis") },
   observe: {
     ...G1_ON_TERRAIN.observe,
@@ -29,6 +29,5 @@ export const g1Rough = defineTask({
       clip: [-1.2, 0],
     },
   },
-  terminated: { fallen: "under > -0.4 || down.z > -0.7" },
   info: { ...G1_ON_TERRAIN.info, row: terrainRow() },
 });

@@ -16,16 +16,19 @@ export const G1_GAIT: GaitOptions = {
   out: 0,
   period: 0.5,
   duty: 0.6,
-  lift: 0.05,
+  lift: 0.07,
   sway: 0.015,
-  catches: 0.3,
+  catches: 0.2,
+  rights: 0.2,
   follows: 0.5,
+  posture: [0.5, 6],
 };
 
 /** Shoulder pitch, roll and yaw, elbow pitch and roll of an arm that swings, on the left (1) or the right (-1). */
 const arm = (swing: Scalar, side: number): Scalar[] => [add(0.2, mul(0.5, swing)), 0.2 * side, 0, 1.2, 0];
 
-const g1 = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "above"> = {}) =>
+/** A G1 about a gait. */
+export const g1Walker = (gait: GaitOptions, more: Pick<WalkerOptions, "fallen" | "most" | "above">) =>
   walker({
     ...more,
     model: new URL("./model.xml", import.meta.url),
@@ -39,21 +42,20 @@ const g1 = (gait: GaitOptions, more: Pick<WalkerOptions, "most" | "above"> = {})
     moved: 1,
   });
 
-export const G1 = g1(G1_GAIT);
+export const G1 = g1Walker(G1_GAIT, { fallen: "xpos(body.pelvis).z < 0.45 || down.z > -0.7" });
 
-/** Its feet follow the ground. */
-const ON_TERRAIN: GaitOptions = {
-  ...G1_GAIT,
-  rights: 0.2,
-  footing: {
-    base: "pelvis",
-    feet: ["left_ankle_roll", "right_ankle_roll"],
-    heel: -0.06,
-    toe: 0.13,
-    half: 0.02,
-    apart: 0.1155,
+/** The same on terrain, which its feet follow, from above the ground whatever pose is drawn. */
+export const G1_ON_TERRAIN = g1Walker(
+  {
+    ...G1_GAIT,
+    footing: {
+      base: "pelvis",
+      feet: ["left_ankle_roll", "right_ankle_roll"],
+      heel: -0.06,
+      toe: 0.13,
+      half: 0.02,
+      apart: 0.1155,
+    },
   },
-};
-
-/** The same on terrain, from above the ground whatever pose is drawn. */
-export const G1_ON_TERRAIN = g1(ON_TERRAIN, { most: 3, above: 0.03 });
+  { most: 3, above: 0.03, fallen: "under > -0.4 || down.z > -0.7" },
+);

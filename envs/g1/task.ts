@@ -2,8 +2,4 @@
 import { defineTask } from "../../src/env/index.ts";
 import { G1 } from "./shared.ts";
 
-export const g1 = defineTask({
-  ...G1,
-  id: "G1Velocity",
-  terminated: { fallen: "xpos(body.pelvis).z < 0.45 || down.z > -0.7" },
-});
+export const g1 = defineTask({ ...G1, id: "G1Velocity" });
