@@ -85,7 +85,7 @@ test("refuses what is no policy, or one of something else", async () => {
     [[join(root, "none.safetensors")], 2, "[no-policy]"],
     [[file, "--env", "Ant-v5"], 2, "[bad-policy]"],
     [[file, "--env", "Ants"], 2, "[unknown-env]"],
-    [[variant("mine", {}, { env: "Mine" })], 2, 'a policy of "Mine", which is no environment here'],
+    [[variant("mine", {}, { env: "NobodysTask" })], 2, 'a policy of "NobodysTask", which is no environment here'],
     [[file, "--sample"], 2, "deterministic"],
     [[run, "--env", "Ant-v5"], 2, "--env is for a policy of a file"],
     [[variant("gap", { "policy.1.weight": undefined })], 2, "[bad-policy]"],
