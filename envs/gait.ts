@@ -191,8 +191,9 @@ export function gaitOf(options: GaitOptions) {
       ? valueOf(t, "wanted").map((x) => mul(x, mul(steady(t), under.pace(t))))
       : valueOf(t, "wanted");
     const part = min(div(t.dt, follows), 1);
-    const goals = [select(or(moves(t), isPushed(t)), 1, 0, "f32"), ...wanted];
-    const rates = [select(isPushed(t), min(div(t.dt, AIMS), 1), part, "f32"), part, part, part];
+    const pushed = isPushed(t);
+    const goals = [select(or(moves(t), pushed), 1, 0, "f32"), ...wanted];
+    const rates = [select(pushed, min(div(t.dt, AIMS), 1), part, "f32"), part, part, part];
     const followed = goals.map((goal, i) => add(before[i + 1], mul(rates[i], sub(goal, before[i + 1]))));
     return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
   }

@@ -150,16 +150,19 @@ export function idOf(model: Model, kind: ObjectKind, name: string): number {
   });
 }
 
+/** The joint that an actuator moves by itself; -1 if it moves something else. */
+export const jointOf = (model: Model, i: number): number =>
+  model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT
+    ? model.actuator_trnid[2 * i]
+    : -1;
+
 /**
  * What actuators are called: by their names; one without a name as the joint that it alone moves without one, unless that
  * is an actuator's name. "" of others.
  */
 export function actuatorNames(model: Model): readonly string[] {
   const own = model.names.actuator;
-  const joints = own.map((name, i) => {
-    const isJoint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
-    return name === "" && isJoint ? (model.names.joint[model.actuator_trnid[2 * i]] ?? "") : "";
-  });
+  const joints = own.map((name, i) => (name === "" ? (model.names.joint[jointOf(model, i)] ?? "") : ""));
   const isOwn = (name: string) => own.includes(name) || joints.indexOf(name) !== joints.lastIndexOf(name);
   return own.map((name, i) => (name !== "" || joints[i] === "" || isOwn(joints[i]) ? name : joints[i]));
 }

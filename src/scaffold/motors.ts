@@ -1,6 +1,6 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
 import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
-import { actuatorNames, type Model } from "../model/model.ts";
+import { actuatorNames, jointOf, type Model } from "../model/model.ts";
 
 /** An actuator, and the control that it has in the pose that the robot starts in. */
 export interface Motor {
@@ -25,12 +25,6 @@ export function isBelow({ body_parentid }: Model, body: number, root: number): b
 /** Whether a joint moves with another: on bodies below, or after it on its own, as a wheel's after those that steer and spring it. */
 const isCarried = (model: Model, joint: number, by: number): boolean =>
   joint > by && isBelow(model, model.jnt_bodyid[joint], model.jnt_bodyid[by]);
-
-/** The joint that an actuator moves by itself; -1 if it moves something else. */
-export const jointOf = (model: Model, i: number): number =>
-  model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT
-    ? model.actuator_trnid[2 * i]
-    : -1;
 
 /** A joint that an equality keeps at a polynomial of how far another is from its default, as a URDF's mimic does. */
 export interface Follower {

@@ -1,10 +1,10 @@
 // what a task must know of a robot: what floats, what moves it, how it stands, what it stands on and reaches with
 import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
-import { nameOf, type Model } from "../model/model.ts";
+import { jointOf, nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { bodyOf, hoverOf, isBelow, jointOf, liftersOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
+import { bodyOf, hoverOf, isBelow, liftersOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 
 export interface Robot {

@@ -3,8 +3,8 @@ import { CorralError } from "../../core/errors.ts";
 import { alternatives, fits } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
 import { inLine, show } from "../../core/show.ts";
-import { mjtBias, mjtDyn, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
-import { actuatorNames, describe, type Model } from "../../model/model.ts";
+import { mjtBias, mjtDyn, mjtGain, mjtIntegrator, mjtJoint } from "../../model/enums.ts";
+import { actuatorNames, describe, jointOf, type Model } from "../../model/model.ts";
 import { isNetwork, type ActuatorNetwork } from "./actuator-network.ts";
 import { rangeOf, sourcesOf } from "./randomise.ts";
 import type { ActuatorRealities, ActuatorReality, Amount, AmountName, Distribution, TermSource } from "./task.ts";
@@ -148,10 +148,8 @@ const isMotor = (model: Model, i: number): boolean =>
   model.actuator_dyntype[i] === mjtDyn.NONE;
 
 /** The slide or hinge that an actuator moves; -1 if it moves something else. */
-function jointOf(model: Model, i: number): number {
-  const { actuator_trntype: type, actuator_trnid: ids } = model;
-  if (type[i] !== mjtTrn.JOINT && type[i] !== mjtTrn.JOINTINPARENT) return -1;
-  const joint = ids[2 * i];
+function scalarJointOf(model: Model, i: number): number {
+  const joint = jointOf(model, i);
   return model.jnt_type[joint] === mjtJoint.SLIDE || model.jnt_type[joint] === mjtJoint.HINGE ? joint : -1;
 }
 
@@ -163,7 +161,7 @@ function checkFit(model: Model, i: number, { amounts, network }: Own): void {
   const hasGear = model.actuator_gear[6 * model.actuator_outadr[i]] !== 0;
   if (model.actuator_ctrlnum[i] !== 1) throw bad(place, "it has several controls; only actuators of one are taken");
   const needsJoint = network !== undefined || ["bias", "backlash", "peak"].some((name) => has(name as AmountName));
-  if (needsJoint && (jointOf(model, i) < 0 || !hasGear))
+  if (needsJoint && (scalarJointOf(model, i) < 0 || !hasGear))
     throw bad(place, "bias, backlash, torqueSpeed and network are of actuators of one slide or hinge, with a gear");
   if (network !== undefined && !isMotor(model, i))
     throw bad(place, "a network makes the force of a motor: its gain is fixed, and it has neither bias nor activation");
@@ -223,7 +221,7 @@ export function actuatorPlan(model: Model, realities: ActuatorRealities | undefi
         `knee may be ${most.knee} where noLoad is ${least.noLoad}; noLoad is above knee`,
       );
     const limited = model.actuator_forcelimited[actuator] > 0;
-    driven.push({ actuator, joint: jointOf(model, actuator), known, most, network: said.network, limited });
+    driven.push({ actuator, joint: scalarJointOf(model, actuator), known, most, network: said.network, limited });
   }
   return { frameSkip, driven, drawn: [...groups.values()].map(({ amount, actuators }) => ({ ...amount, actuators })) };
 }

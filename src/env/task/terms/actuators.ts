@@ -1,7 +1,7 @@
 // what encoders read, and what an episode has drawn of its actuators
 import { add, type Scalar } from "../../../trace/scalar.ts";
 import { fits } from "../../../core/names.ts";
-import { actuatorNames, idOf } from "../../../model/model.ts";
+import { actuatorNames, idOf, jointOf } from "../../../model/model.ts";
 import { AMOUNTS } from "../actuators.ts";
 import type { AmountName, Scene } from "../task.ts";
 import { needs } from "./source.ts";
@@ -23,7 +23,7 @@ export const encoders =
   (...names: readonly string[]) =>
   (s: Scene): readonly Scalar[] =>
     actuatorsOf(s, names).map((i) => {
-      const joint = s.model.actuator_trntype[i] <= 1 ? s.model.actuator_trnid[2 * i] : -1;
+      const joint = jointOf(s.model, i);
       needs(joint >= 0, `actuator ${s.model.names.actuator[i]} of encoders`, "of no joint", "one of a slide or hinge");
       return add(s.d.qpos.at(s.model.jnt_qposadr[joint]), s.actuators("bias", i) ?? 0);
     });
