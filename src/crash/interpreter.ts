@@ -2,7 +2,7 @@
 import { layoutsOf } from "../batch/batch.ts";
 import type { Bundle } from "../record/bundle.ts";
 import { packedIndex } from "../record/recorder.ts";
-import { interpret, type InterpretOptions, type Interpretation } from "../trace/interpret.ts";
+import { interpreted, type InterpretOptions, type Interpretation, type Interpreted } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
 import { numbersOf } from "../record/words.ts";
 import type { Deadline } from "./deadline.ts";
@@ -13,6 +13,7 @@ export class Interpreter {
   readonly #bundle: Bundle;
   readonly #planned: ReturnType<typeof plannedOf>;
   readonly #deadline: Deadline;
+  readonly #programs = new Map<Precision, Interpreted>();
 
   constructor(bundle: Bundle, deadline: Deadline) {
     this.#bundle = bundle;
@@ -43,6 +44,12 @@ export class Interpreter {
     }
     const given = spec.params.map(({ name, initial }) => moment.params[name] ?? initial);
     const bindings = { buffers, params: Float64Array.of(worlds, 0, ...given), onTurns: this.#deadline.check };
-    return interpret(this.#bundle.trace, bindings, { precision: this.precision, world: row, ...options });
+    return this.#program(options.precision ?? this.precision)(bindings, { world: row, ...options });
+  }
+
+  #program(precision: Precision): Interpreted {
+    const made = this.#programs.get(precision) ?? interpreted(this.#bundle.trace, precision);
+    this.#programs.set(precision, made);
+    return made;
   }
 }

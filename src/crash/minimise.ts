@@ -1,5 +1,6 @@
 // minimises a crash of the physics: the latest start that still fails, and the smallest changes of options that prevent it
 import { CorralError } from "../core/errors.ts";
+import { listed } from "../core/show.ts";
 import { fieldSize } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { createSimulation } from "../batch/simulation.ts";
@@ -8,7 +9,7 @@ import { arithmeticOf } from "../record/bundle.ts";
 import { modelAt } from "./physics-facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import type { Inputs } from "../monitor/inputs.ts";
-import { assertMuJoCos, inputsIn, stretchStart } from "./second-opinion.ts";
+import { inputsIn, stretchStart } from "./second-opinion.ts";
 import { fieldBefore } from "./timeline.ts";
 
 /** A change of options that was tried. */
@@ -108,7 +109,14 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
       { status: report.status },
     );
   }
-  assertMuJoCos(scene);
+  const { actuators } = bundle.about.env;
+  if (actuators !== undefined) {
+    throw new CorralError(
+      "actuators-not-mujoco",
+      `the task's \`actuators\` change what ${listed(actuators)} do in each physics step, which a bare simulation does not. Replay, --bisect and --against mujoco execute them as they were; for this, record the task without them.`,
+      { actuators },
+    );
+  }
   const model = modelAt(bundle, moments[at], row);
   const { nconmax, frameSkip } = bundle.about.env;
   const first = stretchStart(scene);

@@ -1,10 +1,11 @@
 // the recorded steps in MuJoCo's float64: does the physics diverge, or float32 alone?
-import { CorralError } from "../core/errors.ts";
-import { listed } from "../core/show.ts";
 import { arithmeticOf } from "../record/bundle.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
 import { distance } from "../monitor/measure.ts";
+import type { DrivenInputs } from "../monitor/driven.ts";
+import { drivenOf, driveStep } from "./driven.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "../monitor/inputs.ts";
+import { mjMAXVAL } from "../model/enums.ts";
 import { diverged, MuJoCoWorld, worldState, type WorldState } from "../monitor/mujoco-world.ts";
 import { modelAt } from "./physics-facts.ts";
 import { fieldBefore, resultOf, type Moment } from "./timeline.ts";
@@ -29,7 +30,7 @@ const PARTED = 1e-3;
 
 /**
  * Runs MuJoCo from the start of the recorded episode, or of the recording, through the crash.
- * @throws CorralError replay-endless
+ * @throws CorralError replay-endless, actuators-not-mujoco
  */
 export async function secondOpinion(scene: CrashScene, report: CrashFindings): Promise<SecondOpinion> {
   const early = withoutPhysics(scene, report);
@@ -68,45 +69,49 @@ export interface Beside {
   readonly after: WorldState;
 }
 
-/** Says of what a step of MuJoCo would not be the recorded one. Throws `actuators-not-mujoco`. */
-export function assertMuJoCos({ bundle }: Pick<CrashScene, "bundle">): void {
-  const { actuators } = bundle.about.env;
-  if (actuators === undefined) return;
-  throw new CorralError(
-    "actuators-not-mujoco",
-    `the task's \`actuators\` change what ${listed(actuators)} do in each physics step, which MuJoCo beside it does not. Replay and --bisect execute it as it was, and corral evaluate --under mujoco plays a policy with them in MuJoCo; for this, record the task without them.`,
-    { actuators },
-  );
-}
-
 /**
  * MuJoCo from the first recorded state that nothing has touched since, through the recorded steps of a world with what
  * acted in them, and `grace` more with the last of it.
  * @throws CorralError replay-endless, actuators-not-mujoco
  */
 export async function* besideMuJoCo(scene: CrashScene, grace = 0): AsyncGenerator<Beside> {
-  assertMuJoCos(scene);
+  const driven = drivenOf(scene);
   const { bundle, moments, row, at } = scene;
   const first = stretchStart(scene);
   const model = modelAt(bundle, moments[at], row);
-  const world = await MuJoCoWorld.create(model);
+  const world = await MuJoCoWorld.create(model, driven?.forceLimited);
   try {
     let state = stateOf(scene, moments[first], new Float64Array(model.nu));
     for (let k = first; k <= at + grace; k++) {
       const before = state;
       const moment = moments[Math.min(k, at)];
-      if (k <= at) {
-        const { ctrl, kick, eq_active, ...forces } = inputsIn(scene, moment);
-        state = { ...state, ctrl, eq_active, qvel: state.qvel.map((v, i) => v + kick[i]) };
-        for (const [name, values] of Object.entries(forces)) if (values.length > 0) world.oracle.write(name, values);
-      }
       const { nstep = bundle.about.env.frameSkip } = moment.params;
       let broke: Beside["broke"];
-      for (let physicsStep = 1; physicsStep <= nstep && broke === undefined; physicsStep++) {
+      const make = (physicsStep: number) => {
         scene.deadline.check();
         const field = diverged(world.step(state));
         state = world.state();
         if (field) broke = { physicsStep, field };
+        return broke !== undefined;
+      };
+      const take = ({ ctrl, kick, eq_active, qfrc_applied, xfrc_applied }: Inputs) => {
+        state = { ...state, ctrl, eq_active, qvel: state.qvel.map((v, i) => v + kick[i]) };
+        for (const [name, values] of Object.entries({ qfrc_applied, xfrc_applied }))
+          if (values.length > 0) world.oracle.write(name, values);
+      };
+      const drive = (inputs: DrivenInputs, step: number) => {
+        if (step === 0) take(inputs);
+        state = { ...state, ctrl: inputs.ctrl };
+        world.setNumbers(inputs.numbers);
+        if (inputs.ctrl.some((u) => !(Math.abs(u) <= mjMAXVAL))) broke = { physicsStep: step + 1, field: "ctrl" };
+        else make(step + 1);
+        return broke ? undefined : state;
+      };
+      // MuJoCo is in float64, and so is what actuators do beside it
+      const of = { from: state, again: k > at, precision: "f64" } as const;
+      if (!driven || !driveStep(scene, driven, moment, of, drive)) {
+        if (k <= at) take(inputsIn(scene, moment));
+        for (let step = 1; step <= nstep; step++) if (make(step)) break;
       }
       yield { k, state: before, broke, after: state };
       if (broke) return;

@@ -2,13 +2,14 @@
 import type { ModelChange } from "../model/model-data.ts";
 import type { Model } from "../model/model.ts";
 import type { Batch } from "../batch/batch.ts";
-import { interpret } from "../trace/interpret.ts";
+import { interpreted, type Interpretation, type Interpreted, type RunOptions } from "../trace/interpret.ts";
 import type { Precision } from "../trace/javascript.ts";
+import { DrivenActuators } from "./driven.ts";
 import { inputsOf, PHYSICS_BEGINS, type Inputs } from "./inputs.ts";
 import { worldState } from "./mujoco-world.ts";
 import type { MonitorSettings } from "./options.ts";
 import { fieldIn, peek, type Peek } from "./peek.ts";
-import { Shadow } from "./shadow.ts";
+import { Shadow, type Drive } from "./shadow.ts";
 
 /** The error of one control step of a world, from the same state. */
 export interface DriftSample {
@@ -56,19 +57,25 @@ export class DriftMonitor {
   readonly settings: MonitorSettings;
   readonly #of: Monitored;
   readonly #shadow: Shadow;
+  /** Made at the first check. */
+  #program: Interpreted | undefined;
+  readonly #driven: DrivenActuators | undefined;
   #counts = { checks: 0, notOk: 0, beyond: 0 };
   #samples: DriftSample[] = [];
   #worst: DriftSample | undefined;
 
-  private constructor(of: Monitored, settings: MonitorSettings, shadow: Shadow) {
+  private constructor(of: Monitored, settings: MonitorSettings, shadow: Shadow, driven?: DrivenActuators) {
     this.#of = of;
+    this.#driven = driven;
     this.settings = settings;
     this.#shadow = shadow;
   }
 
   /** Throws `mujoco-memory`. `delete()` it. */
   static async create(of: Monitored, settings: MonitorSettings): Promise<DriftMonitor> {
-    return new DriftMonitor(of, settings, await Shadow.create(of.model, of.frameSkip));
+    const driven = DrivenActuators.in(of.batch.planned.traces.get("step")!, of.model);
+    const shadow = await Shadow.create(of.model, of.frameSkip, driven?.forceLimited);
+    return new DriftMonitor(of, settings, shadow, driven);
   }
 
   /** Whether the step after `steps` control steps is checked. */
@@ -108,21 +115,31 @@ export class DriftMonitor {
     const { ctrl, kick, eq_active, ...forces } = inputs;
     const start = worldState((name) => fieldIn(from, name), ctrl);
     const state = { ...start, eq_active, qvel: start.qvel.map((v, i) => v + kick[i]) };
-    const found = this.#shadow.check(state, forces, { qpos: fieldIn(to, "qpos"), qvel: fieldIn(to, "qvel") });
+    const after = { qpos: fieldIn(to, "qpos"), qvel: fieldIn(to, "qvel") };
+    const driven = this.#driven;
+    const drive: Drive = (motion, physics) => {
+      driven!.forget();
+      const step = { from: motion, recorded: motion.qvel, nstep: this.#of.frameSkip, kicked: true };
+      driven!.step((options) => this.#interpret(from, options), step, physics);
+    };
+    const found = this.#shadow.check(state, forces, after, driven && drive);
     const beyond = !(Math.max(found.qpos, found.qvel) <= this.settings.threshold);
     return { step, world: from.world, ...found, beyond };
   }
 
-  #inputs({ buffers, lane, ...of }: Peek): Inputs | undefined {
-    const { batch, precision, model } = this.#of;
+  #inputs(from: Peek): Inputs | undefined {
+    return inputsOf(this.#of.model, fieldIn(from, "qvel"), this.#interpret(from, { until: PHYSICS_BEGINS }));
+  }
+
+  #interpret({ buffers, lane }: Peek, options: RunOptions): Interpretation {
+    const { batch, precision } = this.#of;
     const { spec, traces } = batch.planned;
     const now = batch.params();
     const params = Float64Array.of(lane + 1, 0, ...spec.params.map(({ name }) => now[name]));
     // the kernel writes into its buffers
     const own = Object.fromEntries(Object.entries(buffers).map(([name, values]) => [name, values.slice()]));
-    const until = { precision, world: lane, until: PHYSICS_BEGINS };
-    const seen = interpret(traces.get("step")!, { buffers: own, params }, until);
-    return inputsOf(model, fieldIn({ buffers, lane, ...of }, "qvel"), seen);
+    this.#program ??= interpreted(traces.get("step")!, precision);
+    return this.#program({ buffers: own, params }, { world: lane, ...options });
   }
 
   /** Frees MuJoCo's side. */

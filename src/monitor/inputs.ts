@@ -19,17 +19,15 @@ export const PHYSICS_BEGINS = "kinematics";
  * What acts in a step that was interpreted until its physics; `qvel` are the velocities before. Undefined if the world
  * makes no physics step: it waits for its reset.
  */
-export function inputsOf(
-  { nu, nv, nbody, neq }: Model,
-  qvel: Float64Array,
-  { stopped, read }: Interpretation,
-): Inputs | undefined {
+export function inputsOf(model: Model, qvel: Float64Array, { stopped, read }: Interpretation): Inputs | undefined {
   if (!stopped) return undefined;
-  return {
-    ctrl: read("ctrl", nu),
-    qfrc_applied: read("qfrc_applied", nv),
-    xfrc_applied: read("xfrc_applied", 6 * nbody),
-    kick: read("qvel", nv).map((v, i) => v - qvel[i]),
-    eq_active: read("eq_active", neq),
-  };
+  return { ...readInputs(model, read), kick: read("qvel", model.nv).map((v, i) => v - qvel[i]) };
 }
+
+/** What acts beside kicks. */
+export const readInputs = ({ nu, nv, nbody, neq }: Model, read: Interpretation["read"]): Omit<Inputs, "kick"> => ({
+  ctrl: read("ctrl", nu),
+  qfrc_applied: read("qfrc_applied", nv),
+  xfrc_applied: read("xfrc_applied", 6 * nbody),
+  eq_active: read("eq_active", neq),
+});

@@ -2,6 +2,7 @@
 import { mjMAXVAL, mjtDisableBit, mjtIntegrator } from "../model/enums.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import { withOptions, type Model } from "../model/model.ts";
+import type { ModelChange } from "../model/model-data.ts";
 import { geomPairs, meetsInFaces } from "../model/pairs.ts";
 import { listen } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
@@ -89,6 +90,12 @@ export class MuJoCoWorld {
   static async create(model: Model, forceLimited: readonly number[] = []): Promise<MuJoCoWorld> {
     const disableflags = model.opt.disableflags | mjtDisableBit.AUTORESET;
     return new MuJoCoWorld(await createOracle(withOptions(model, { disableflags }), forceLimited), model);
+  }
+
+  /** Numbers of the model that go with its state. */
+  setNumbers(numbers: readonly Omit<ModelChange, "derived">[]): void {
+    for (const { field, index, value } of numbers)
+      (this.oracle.model as unknown as Record<string, Float64Array>)[field][index] = value;
   }
 
   load(state: WorldState): void {

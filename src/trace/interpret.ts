@@ -14,6 +14,7 @@ import {
   type VarRef,
 } from "./nodes.ts";
 import type { JsBindings, Precision } from "./javascript.ts";
+import { exponentBehind, floatBehind, nameOf } from "./operands.ts";
 import { isComputed, meaningOf, type Read, type Type } from "./operations.ts";
 import { unnamed } from "./text.ts";
 import { FIXED_PARAMS } from "./wgsl.ts";
@@ -58,24 +59,45 @@ export interface Interpretation {
   readonly read: (field: string, length: number) => Float64Array;
 }
 
-export interface InterpretOptions {
-  readonly precision: Precision;
+export interface RunOptions {
   readonly world?: number;
   /** Numbers larger than this count as bad too. Default: none. */
   readonly bound?: number;
   /** The stage before which the program stops. */
   readonly until?: string;
+  /** Called before each stage, where it may change what the program has. */
+  readonly visit?: (stage: string, at: Visited) => Onward;
 }
 
-/** Operations of an exponential from its power of two back to its argument. */
-const EXPONENTIAL = ["i32", "add", "min", "round", "mul", "min", "max"];
+export interface InterpretOptions extends RunOptions {
+  readonly precision: Precision;
+}
+
+/** Where the program goes on: here (true), nowhere (false), or with the next turn of the loop of this label. */
+export type Onward = boolean | string;
+
+/** What the program has before a stage, by the names of its variables and arrays. */
+export interface Visited {
+  readonly read: Interpretation["read"];
+  readonly write: (field: string, values: ArrayLike<number>) => void;
+}
+
+/** A program that was made ready once, to be run often. */
+export type Interpreted = (bindings: JsBindings, options?: RunOptions) => Interpretation;
 
 /** Findings and assignments that are kept. */
 const MOST = 4096;
 
 /** Runs a trace for one world. */
-export function interpret(trace: Trace, bindings: JsBindings, options: InterpretOptions): Interpretation {
-  const { precision, world = 0, bound = Infinity, until } = options;
+export const interpret = (trace: Trace, bindings: JsBindings, options: InterpretOptions): Interpretation =>
+  interpreted(trace, options.precision)(bindings, options);
+
+/** Makes a trace ready to be run, which takes as long as running it. */
+export function interpreted(trace: Trace, precision: Precision): Interpreted {
+  // of the run that goes on
+  let bindings: JsBindings = { buffers: {}, params: new Float64Array() };
+  let options: RunOptions = {};
+  let bound = Infinity;
   /** What buffers and parameters hold. */
   const held = precision === "f32" ? Math.fround : (x: number) => x;
   const round = trace.wide ? (x: number) => x : held;
@@ -92,43 +114,20 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   const varOrigins = new Int32Array(trace.vars.length);
   const arrays = trace.arrays.map((a) => new Float64Array(a.length));
   const arrayOrigins = trace.arrays.map((a) => new Int32Array(a.length));
-  const origins: Origin[] = [];
-  const findings: Finding[] = [];
-  const assignments: Assignment[] = [];
+  let origins: Origin[] = [];
+  let findings: Finding[] = [];
+  let assignments: Assignment[] = [];
   const seen = new Set<string>();
   const loops: { label: string; index: number }[] = [];
-  let stage = "entry";
-  let stopped = false;
+  let [stage, stopped] = ["entry", false];
+  /** The loop whose next turn the program goes on with. */
+  let left: string | undefined;
   // made when all constants are known
   let V = new Float64Array();
   let O = new Int32Array();
 
   const place = (): Place => ({ stage, loops: loops.map((l) => ({ ...l })) });
   const isBad = (x: number) => !(Math.abs(x) <= bound) || !Number.isFinite(x);
-  const nameOf = (a: Operand): string => {
-    if (!(a instanceof TraceNode)) return "constant";
-    const { source } = a;
-    if (a.name !== undefined) return a.name;
-    if (a.op === "component") return `${((a.args[0] as TraceNode).source as { name: string }).name}[]`;
-    if (source && "name" in source) return source.name;
-    return a.op;
-  };
-  /** Of a float made from bits: the node whose float those bits were taken from. */
-  const floatBehind = (node: TraceNode): TraceNode => {
-    const from = node.args.find((a) => a instanceof TraceNode);
-    return from === undefined || from.type === "f32" ? node : floatBehind(from);
-  };
-  /** The argument of an exponential, if the node is the last product of one (src/trace/math.ts). */
-  const exponentBehind = (node: TraceNode): TraceNode | undefined => {
-    const power = node.op === "mul" && node.args.find((a) => a instanceof TraceNode && a.op === "bitcast_f32");
-    if (!power) return undefined;
-    let at: TraceNode | undefined = floatBehind(power as TraceNode);
-    for (const op of EXPONENTIAL) {
-      if (at?.op !== op) return undefined;
-      at = at.args.find((a) => a instanceof TraceNode);
-    }
-    return at;
-  };
   const valuesOf = (node: Operand): Origin["operands"] =>
     node instanceof TraceNode
       ? node.args.map((a) => ({ name: nameOf(a), value: a instanceof TraceNode ? V[a.id] : Number(a) }))
@@ -157,7 +156,7 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   const slotOf = (a: Operand, type: Type): number => (a instanceof TraceNode ? a.id : constant(a, type));
 
   /** How each read is made. */
-  const read: Readonly<Record<Read, (node: TraceNode) => () => void>> = {
+  const reads: Readonly<Record<Read, (node: TraceNode) => () => void>> = {
     load: ({ id, source }) => {
       const v = (source as VarRef).id;
       return () => {
@@ -209,13 +208,13 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
     world:
       ({ id }) =>
       () =>
-        void (V[id] = world),
+        void (V[id] = options.world ?? 0),
     index: unnamed,
   };
 
   const compileLet = (node: TraceNode): (() => void) => {
     const { id, op, type } = node;
-    if (!isComputed(op)) return read[op](node);
+    if (!isComputed(op)) return reads[op](node);
     const types = node.args.map((_, i) => operandType(node, i));
     const args = node.args.map((a, i) => slotOf(a, types[i]));
     const [a, b, c] = args;
@@ -257,7 +256,10 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       case "stage":
         return () => {
           stage = s.name;
-          return (stopped ||= s.name === until);
+          const onward = options.visit?.(s.name, { read, write }) ?? true;
+          if (typeof onward === "string") left = onward;
+          stopped ||= s.name === options.until || onward === false;
+          return stopped || left !== undefined;
         };
       case "let": {
         const run = compileLet(s.node);
@@ -290,9 +292,9 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
       case "store": {
         const index = slotOf(s.index, "i32");
         const values = s.values.map((v) => slotOf(v, s.type));
-        const buffer = bindings.buffers[s.target.name];
         const kept = trace.wide && s.type === "f32" ? held : (x: number) => x;
         return () => {
+          const buffer = bindings.buffers[s.target.name];
           values.forEach((v, k) => (buffer[4 * V[index] + k] = kept(V[v])));
           return false;
         };
@@ -315,10 +317,12 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
           for (let i = V[from]; i < end; i++) {
             V[id] = here.index = i;
             if (onTurns && (turns++ & 255) === 0) onTurns();
-            if (body()) break;
+            if (!body()) continue;
+            if (left !== s.label) break;
+            left = undefined;
           }
           loops.pop();
-          return stopped;
+          return stopped || left !== undefined;
         };
       }
       case "break": {
@@ -336,16 +340,46 @@ export function interpret(trace: Trace, bindings: JsBindings, options: Interpret
   };
 
   const byName = new Map(trace.vars.map((v) => [v.name, v.id]));
-  const readField = (field: string, length: number): Float64Array => {
-    const whole = trace.arrays.find((a) => a.name === field && a.length === length);
+  const arrayNames = new Map(trace.arrays.map((a) => [a.name, a.id]));
+  const wholeOf = (field: string, length: number) => trace.arrays.find((a) => a.name === field && a.length === length);
+  const placeOf = (field: string, i: number) => byName.get(`${field}_${i}`) ?? (i === 0 ? byName.get(field) : -1) ?? -1;
+  const read = (field: string, length: number): Float64Array => {
+    const whole = wholeOf(field, length);
     if (whole) return arrays[whole.id].slice();
-    return Float64Array.from({ length }, (_, i) => vars[byName.get(`${field}_${i}`) ?? -1] ?? 0);
+    // rows of several numbers are an array for each of them
+    const parts: Float64Array[] = [];
+    for (let k = 0; arrayNames.has(`${field}_${k}`); k++) parts.push(arrays[arrayNames.get(`${field}_${k}`)!]);
+    const n = parts.length;
+    return Float64Array.from(
+      { length },
+      (_, i) => (n > 0 ? parts[i % n][Math.floor(i / n)] : vars[placeOf(field, i)]) ?? 0,
+    );
+  };
+  const write = (field: string, values: ArrayLike<number>): void => {
+    const whole = wholeOf(field, values.length);
+    const [into, made] = whole ? [arrays[whole.id], arrayOrigins[whole.id]] : [vars, varOrigins];
+    for (let i = 0; i < values.length; i++) {
+      const place = whole ? i : placeOf(field, i);
+      into[place] = values[i];
+      made[place] = 0;
+    }
   };
 
   const run = compileBlock(trace.root);
   V = new Float64Array(trace.nodes + constants.length);
-  V.set(constants, trace.nodes);
   O = new Int32Array(V.length);
-  run();
-  return { findings, assignments, stopped, read: readField };
+  const memory = [vars, varOrigins, ...arrays, ...arrayOrigins];
+  return (given, chosen = {}) => {
+    bindings = given;
+    options = chosen;
+    bound = chosen.bound ?? Infinity;
+    for (const kept of [V, O, ...memory]) kept.fill(0);
+    V.set(constants, trace.nodes);
+    [origins, findings, assignments] = [[], [], []];
+    seen.clear();
+    loops.length = 0;
+    [stage, stopped, left] = ["entry", false, undefined];
+    run();
+    return { findings, assignments, stopped, read };
+  };
 }

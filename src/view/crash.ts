@@ -7,6 +7,7 @@ import type { ReexecuteOptions } from "../crash/reexecute.ts";
 import { examine, trippedWorld, type CrashScene } from "../crash/scene.ts";
 import { besideMuJoCo, stretchStart } from "../crash/second-opinion.ts";
 import { fieldBefore, resultOf, type Moment } from "../crash/timeline.ts";
+import { DrivenActuators } from "../monitor/driven.ts";
 import { distance } from "../monitor/measure.ts";
 import type { WorldState } from "../monitor/mujoco-world.ts";
 import type { Bundle } from "../record/bundle.ts";
@@ -84,8 +85,8 @@ export class CrashSubject implements Subject {
     const { scene } = await examine(bundle, options, id);
     const found = await explain(scene);
     const ghosts = new Map<number, Shown>();
-    // what actuators do beside the MJCF MuJoCo does not
-    if (bundle.about.env.actuators === undefined)
+    // of actuators of other versions MuJoCo may not know what they do
+    if (bundle.about.env.actuators === undefined || DrivenActuators.in(bundle.trace, bundle.model))
       for await (const { k, state, after } of besideMuJoCo(scene)) {
         ghosts.set(k, state);
         ghosts.set(k + 1, after);

@@ -1,54 +1,17 @@
 // what a task says of actuators, against MuJoCo whose controls, ranges and biases a loop in float64 writes before each step
 import { describe, expect, test } from "vitest";
-import {
-  actuatorNetwork,
-  actuatorNumbers,
-  defineTask,
-  encoders,
-  makeVec,
-  type Scene,
-  type VecOptions,
-} from "../../src/index.ts";
-import { encodeSafetensors } from "../../src/io/safetensors.ts";
+import { actuatorNumbers, makeVec, type Scene, type VecOptions } from "../../src/index.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { createOracle } from "../../src/model/oracle.ts";
+import { DRIVES, drives, HISTORY, SCALE, TENSORS } from "../support/drives.ts";
 import { envBounds } from "../support/tolerances.ts";
 
-const MODEL = `<mujoco model="drives">
-  <option timestep="0.002" integrator="implicitfast"/>
-  <worldbody>
-    <body name="upper" pos="0 0 1"><joint name="hip" axis="0 1 0" damping=".1" armature=".02"/>
-      <geom type="capsule" size=".03" fromto="0 0 0 0 0 -.3" mass="1" contype="0" conaffinity="0"/>
-      <body name="lower" pos="0 0 -.3"><joint name="knee" axis="0 1 0" damping=".05" armature=".01"/>
-        <geom type="capsule" size=".02" fromto="0 0 0 0 0 -.3" mass=".5" contype="0" conaffinity="0"/>
-      </body></body>
-    <body pos="0 1 0"><joint name="rail" type="slide" axis="1 0 0" damping="1"/>
-      <geom type="sphere" size=".1" mass="1" contype="0" conaffinity="0"/></body>
-    <body pos="0 2 0"><joint name="wheel" axis="0 0 1"/>
-      <geom type="cylinder" size=".1 .02" mass="1" contype="0" conaffinity="0"/></body>
-  </worldbody>
-  <actuator>
-    <position name="hip" joint="hip" kp="40" kv="1" ctrlrange="-1 1"/>
-    <position name="knee" joint="knee" kp="5" gear="-2" forcerange="-3 4"/>
-    <motor name="rail" joint="rail" gear="3" ctrlrange="-2 2"/>
-    <motor name="wheel" joint="wheel" gear=".5"/>
-  </actuator>
-</mujoco>`;
-
 /** The same with ranges of forces where the task has them. */
-const LIMITED = MODEL.replace('kv="1"', 'kv="1" forcerange="-1 1"').replace('gear=".5"', 'gear=".5" forcerange="-1 1"');
+const LIMITED = DRIVES.replace('kv="1"', 'kv="1" forcerange="-1 1"').replace(
+  'gear=".5"',
+  'gear=".5" forcerange="-1 1"',
+);
 
-/** Weights of a network of two hidden layers: any numbers. */
-const numbersOf = (count: number, from: number) => Float32Array.from({ length: count }, (_, i) => Math.sin(i + from));
-const TENSORS = {
-  "0.weight": { shape: [5, 6], data: numbersOf(30, 1) },
-  "0.bias": { shape: [5], data: numbersOf(5, 2) },
-  "2.weight": { shape: [4, 5], data: numbersOf(20, 3) },
-  "2.bias": { shape: [4], data: numbersOf(4, 4) },
-  "10.weight": { shape: [1, 4], data: numbersOf(4, 5) },
-};
-const HISTORY = [0, 2, 3];
-const SCALE = { error: 2, speed: 0.1, force: 5 };
 const ACTIVATION = {
   softsign: (x: number) => x / (1 + Math.abs(x)),
   elu: (x: number) => (x > 0 ? x : Math.exp(x) - 1),
@@ -64,26 +27,8 @@ function outputOf(activation: Activation, inputs: readonly number[]): number {
   return layer(second, TENSORS["10.weight"].data, [0])[0];
 }
 
-const drives = (activation: Activation = "softsign") =>
-  defineTask({
-    id: "Drives",
-    model: MODEL,
-    frameSkip: 3,
-    maxEpisodeSteps: 1000,
-    params: { spread: 1 },
-    actuators: {
-      "*": { delay: [0, 7], lag: { logUniform: [0.002, 0.02] } },
-      knee: { delay: 4, lag: 0 },
-      hip: { bias: { normal: [0, 0.05] }, backlash: [0.01, 0.2], torqueSpeed: { peak: [2, 6], noLoad: 8 } },
-      "kne*": { bias: -0.1, torqueSpeed: { peak: 7, knee: 2, noLoad: [5, 6] } },
-      wheel: { torqueSpeed: { peak: { value: "0.1 * param.spread", within: [0, 1] }, noLoad: 3 }, shared: true },
-      rail: {
-        network: actuatorNetwork(encodeSafetensors(TENSORS), { activation, history: HISTORY, scale: SCALE }),
-        bias: 0.02,
-      },
-    },
-    observe: { qpos: "qpos", qvel: "qvel", read: encoders("hip", "knee") },
-    reward: { none: 0 },
+const told = (activation: Activation) =>
+  drives(activation, {
     info: () =>
       Object.fromEntries(
         (["delay", "lag", "bias", "backlash", "peak", "knee", "noLoad"] as const).flatMap((name) =>
@@ -93,7 +38,6 @@ const drives = (activation: Activation = "softsign") =>
           ]),
         ),
       ),
-    reset: (s) => ({ qvel: s.random.normals(4) }),
   });
 
 const ACTUATORS = ["hip", "knee", "rail", "wheel"];
@@ -168,7 +112,7 @@ describe("actuators", () => {
   ];
   test.each(cases)("%s", async (_, activation, options, bound) => {
     const [worlds, steps] = [2, 20];
-    await using env = await makeVec(drives(activation), { numEnvs: worlds, recorder: false, seed: 5, ...options });
+    await using env = await makeVec(told(activation), { numEnvs: worlds, recorder: false, seed: 5, ...options });
     await env.reset({ seed: 5 });
     const from = await env.getState(["qpos", "qvel"]);
     const controls = Array.from({ length: steps }, (_, t) => controlsAt(t));

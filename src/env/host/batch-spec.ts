@@ -1,5 +1,4 @@
 // an environment as a batch: its arenas, parameters and kernels, before any device
-import { CorralError } from "../../core/errors.ts";
 import { describe } from "../../model/model.ts";
 import { checkSupported } from "../../model/supported.ts";
 import type { BatchParam, BatchSpec } from "../../batch/batch.ts";
@@ -52,13 +51,6 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
   };
 }
 
-const noMonitor = (id: string): CorralError =>
-  new CorralError(
-    "bad-option",
-    `${id} cannot be monitored: MuJoCo beside it has none of what the task says of actuators. Leave out the monitor, or monitor a task without them; corral evaluate --under mujoco plays a policy with them in MuJoCo.`,
-    { option: "monitor" },
-  );
-
 /** The definition of an environment: what its kernels are specialised to, and its batch for any number of worlds. */
 export interface EnvDefinition<O extends object = object> {
   readonly spec: EnvSpec<O>;
@@ -72,7 +64,6 @@ export interface EnvDefinition<O extends object = object> {
 export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O>, monitorBytes = 0): EnvDefinition<O> {
   const { vec, options } = settings;
   const actuators = actuatorPlan(settings.model, settings.actuators, vec.frameSkip);
-  if (vec.monitor && actuators.driven.length > 0) throw noMonitor(given.id);
   const model = withForceLimits(settings.model, actuators);
   checkTerrain(given, model);
   const task = limitedTask(given, settings);

@@ -25,6 +25,7 @@ import {
 import { mjtDisableBit } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import type { ModelView, OwnValues, PerWorld, WorldData } from "../../physics/view.ts";
+import { DRIVEN_STAGE, drivenName, type DrivenWord } from "../../physics/actuator/driven-names.ts";
 import { networkForces } from "../task/actuator-network.ts";
 import { amountSources, drawnCount, drawnPlace, type ActuatorPlan, type Driven } from "../task/actuators.ts";
 import { drawnNumbers, drawScene } from "../task/draw-scene.ts";
@@ -105,17 +106,18 @@ export class ActuatorLine {
       Array.from({ length: count }, (_, i) => variable(`${name}_${i}`, 0));
     this.#drawn = variables("actuator_draw", drawnCount(plan));
     this.#lines = plan.driven.map((of) => {
-      const name = `actuator${of.actuator}`;
+      const name = (what: DrivenWord) => drivenName(of.actuator, what);
+      const own = (what: DrivenWord) => variable(name(what), 0);
       return {
         of,
-        past: variables(`${name}_past`, pastControls(of, plan.frameSkip)),
-        followed: hasLag(of) ? variable(`${name}_followed`, 0) : undefined,
-        errors: variables(`${name}_error`, networkSteps(of)),
-        speeds: variables(`${name}_speed`, networkSteps(of)),
-        control: variable(`${name}_control`, 0),
-        low: variable(`${name}_low`, 0),
-        high: variable(`${name}_high`, 0),
-        offset: variable(`${name}_offset`, 0),
+        past: variables(name("past"), pastControls(of, plan.frameSkip)),
+        followed: hasLag(of) ? own("followed") : undefined,
+        errors: variables(name("error"), networkSteps(of)),
+        speeds: variables(name("speed"), networkSteps(of)),
+        control: own("control"),
+        low: own("low"),
+        high: own("high"),
+        offset: own("offset"),
       };
     });
     this.kept = [
@@ -214,7 +216,7 @@ export class ActuatorLine {
   /** What acts in physics step `i` of the control step, where the state moves. */
   drive(m: ModelView, d: WorldData, i: Int, moves: Bool): void {
     if (this.#lines.length === 0) return;
-    stage("actuators", () => when(moves, () => this.#drive(m, d, i)));
+    stage(DRIVEN_STAGE, () => when(moves, () => this.#drive(m, d, i)));
   }
 
   #drive(m: ModelView, d: WorldData, i: Int): void {
