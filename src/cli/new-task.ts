@@ -1,5 +1,5 @@
 // `corral new-task`: writes a task that runs, to be changed into your own
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
@@ -104,7 +104,8 @@ interface Written {
 async function written(name: string, folder: string, given: Given): Promise<Written> {
   const { robot: path, kind } = given;
   if (path === undefined) {
-    if (kind !== undefined) throw new UsageError("--kind is for a robot: pass --robot FILE.xml too.");
+    const ofRobot = (["kind", "motion", "fps", "cyclic"] as const).find((flag) => given[flag] !== undefined);
+    if (ofRobot !== undefined) throw new UsageError(`--${ofRobot} is for a robot: pass --robot FILE.xml too.`);
     return { text: firstTask(name, library(folder)), notes: [] };
   }
   if (kind !== undefined && !(KINDS as readonly string[]).includes(kind))
@@ -239,7 +240,7 @@ async function tracked(
   if (rate === undefined && !motion.endsWith(".npz"))
     throw new UsageError(`${motion} does not say how many frames a second it has. Pass --fps, as in --fps 30.`);
   const read = { file: besides(folder, resolve(motion)), fps: rate, cyclic };
-  await loadMotion(readFileSync(motion), {
+  await loadMotion(motion, {
     model: pathToFileURL(resolve(folder, places.model)),
     cyclic,
     ...(rate === undefined ? {} : { fps: rate }),

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { zipSync } from "fflate";
 import { readFrames } from "../../src/env/task/motion-frames.ts";
@@ -177,35 +176,16 @@ test("npz, CSV with names and quaternions of another order are the same motion",
   }
 });
 
-const PENDULUM = `<mujoco><worldbody><body><joint name="hip"/><geom size="1"/>
-  <body><joint name="knee"/><geom size="1"/></body></body></worldbody></mujoco>`;
-
-test("a motion is read by its path, and columns that are named after joints lie where theirs do", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
-  const file = join(folder, "sway.csv");
-  writeFileSync(file, "\ufeffhip,knee\r\n0,1\r\n0.5,1\r\n");
-  const how = { model: PENDULUM, fps: 10 };
-  for (const path of [file, pathToFileURL(file)]) expect((await loadMotion(path, how)).duration).toBe(0.1);
-  rmSync(folder, { recursive: true });
-  await expect(loadMotion("knee,hip\n0,1\n0.5,1\n", how)).rejects.toThrow(
-    'its column 1 is named "hip", which is qpos[0] of 2; columns are in the order of qpos',
+test("rows may be typed arrays, and what is none is told of", async () => {
+  const how = { model: MODEL, fps: FPS };
+  const rows = ROWS.map((row) => Float64Array.from(row));
+  expect((await readFrames(rows, how)).qpos).toEqual((await readFrames(ROWS, how)).qpos);
+  await expect(loadMotion(new Float32Array(24) as never, how)).rejects.toThrow(
+    /it is \[0,.*; it is rows of qpos, the path/,
   );
-  // a number that is missing in the first line does not make it names
-  await expect(loadMotion("nan,1\n0,1\n0,1", how)).rejects.toThrow(/qpos\[0\] of frame 0 is NaN/);
-  // columns of even width begin with blanks
-  expect((await loadMotion("  0  1\n 10  1\n", how)).duration).toBe(0.1);
-});
-
-test("a cell of a CSV that is no number is told of with its file, line and column", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
-  const file = join(folder, "sway.csv");
-  writeFileSync(file, "# made by hand\nhip,knee\n0,1\n\n0.5,abc\n");
-  const how = { model: PENDULUM, fps: 10 };
-  await expect(loadMotion(file, how)).rejects.toThrow(
-    `[bad-motion] the motion: line 5, column 2 ("knee") of ${file} is "abc"; it is a number, 0.25 for example.`,
+  await expect(loadMotion(null as never, how)).rejects.toThrow(
+    "[bad-motion] the motion: it is null; it is rows of qpos",
   );
-  rmSync(folder, { recursive: true });
-  await expect(loadMotion("0,1\n0,1,\n", how)).rejects.toThrow(/line 2, column 3 of its text is ""; it is a number/);
 });
 
 test("an array that NumPy keeps by columns is read, numbers of other kinds are refused with what to do", async () => {
@@ -295,6 +275,56 @@ test("what is read of a motion, and how starts are spread, is refused where it i
     [{ reset: motion.start({ qvel: -1 }) }, /qvel of the start of a motion is -1/],
   ] as const)
     await expect(made(more), String(text)).rejects.toThrow(text);
+});
+
+test("two motions of a task have keys of their own", async () => {
+  const how = { model: MODEL, fps: FPS };
+  const [walk, run] = [await loadMotion(ROWS, how), await loadMotion(ROWS.slice(0, 5), how)];
+  const both = (other: Motion) =>
+    makeVec(defineTask({ ...task(walk), observe: { qpos: walk.qpos(), other: other.qpos() } }), {
+      numEnvs: 1,
+      device: "cpu",
+    });
+  await expect(both(run)).rejects.toThrow(
+    'key of a motion is "motion"; it is a name that no other motion of the task has: loadMotion(..., { key })',
+  );
+  await using env = await both(await loadMotion(ROWS.slice(0, 5), { ...how, key: "run" }));
+  expect(env.numEnvs).toBe(1);
+});
+
+test("a world that comes to the end of its motion has passed the last part", async () => {
+  const motion: Motion = await loadMotion(ROWS, { model: MODEL, fps: FPS, parts: 2, failed: (s: Scene) => failing(s) });
+  const { and, ge, gt } = await import("../../src/trace/scalar.ts");
+  const failing = (s: Scene) => and(ge(motion.phase(s), 0.9), gt(s.params.fails[0], 0));
+  const learns = defineTask({ ...task(motion), id: "Pass", params: { fails: 1 }, terminated: { failing } });
+  await using env = await makeVec(learns, {
+    numEnvs: 64,
+    device: "wasm",
+    recorder: false,
+    autoreset: "same-step",
+    seed: 2,
+  });
+  // of episodes that begin in these steps, the share that begins in the second half: x goes with time
+  const lateShare = async (steps: number) => {
+    let [late, all] = [0, 0];
+    for (let t = 0; t < steps; t++) {
+      const { observations, terminated, truncated } = await env.step(new Float32Array(64));
+      for (let w = 0; w < 64; w++) {
+        if (!terminated[w] && !truncated[w]) continue;
+        all++;
+        if (observations[17 * w] > 0.1) late++;
+      }
+    }
+    return late / all;
+  };
+  await env.reset({ seed: 2 });
+  await lateShare(200);
+  const failed = await lateShare(200);
+  await env.setParams({ fails: 0 });
+  await lateShare(800);
+  const passed = await lateShare(400);
+  expect(failed).toBeGreaterThan(0.7);
+  expect(passed).toBeLessThan(0.6);
 });
 
 test("episodes begin more often where a world fails, which it forgets with a seed", async () => {

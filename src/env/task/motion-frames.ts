@@ -14,7 +14,7 @@ import { unpackZip } from "../../model/zip-stream.ts";
  * Rows of qpos: numbers, a CSV file or an npz with an array `qpos`, by its path (a URL or a string of one line) or its bytes, or
  * the text of a CSV.
  */
-export type MotionSource = Uint8Array | URL | string | readonly (readonly number[])[];
+export type MotionSource = Uint8Array | URL | string | readonly ArrayLike<number>[];
 
 export interface FrameOptions {
   /** The MJCF of the task. */
@@ -71,9 +71,10 @@ function rowsOfText(text: string, file: string): Given {
       ? [
           {
             at: at + 1,
+            // blanks about a separator are its own; what is between two separators is a cell, an empty one too
             cells: line
               .trim()
-              .split(/[,;\t ]+/)
+              .split(/ *[,;\t] *| +/)
               .map(unquoted),
           },
         ]
@@ -102,7 +103,12 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   if (source instanceof URL || (typeof source === "string" && !/[\r\n]/.test(source.trim())))
     return rowsOf(await readFile(source, "the motion"), String(source));
   if (typeof source === "string") return rowsOfText(source, file);
-  if (!(source instanceof Uint8Array)) return { rows: source, fps: undefined };
+  if (!(source instanceof Uint8Array)) {
+    if (!Array.isArray(source))
+      throw bad(`it is ${show(source)}; it is rows of qpos, the path of a CSV or npz, its bytes, or the text of a CSV`);
+    const isRow = (row: unknown) => Array.isArray(row) || ArrayBuffer.isView(row);
+    return { rows: source.map((row) => (isRow(row) ? Array.from(row as ArrayLike<number>) : row)), fps: undefined };
+  }
   const start = new TextDecoder("latin1").decode(source.subarray(0, 6));
   if (start === NPY) throw bad(`${file} is one array (npy); an npz has it as qpos: np.savez(FILE, qpos=..., fps=...)`);
   if (/\.npz$/i.test(file) && !isZip(source)) throw bad(`${file} is no npz${source.length > 0 ? "" : ": it is empty"}`);
@@ -134,8 +140,8 @@ const quaternionsOf = ({ jnt_type, jnt_qposadr }: Model): number[] =>
 /** The rows, checked: quaternions of unit length in MuJoCo's order, without jumps of sign. */
 function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"): Float64Array {
   const { nq } = model;
-  if (!Array.isArray(rows) || rows.length < 2 || rows.length > MOST_FRAMES)
-    throw bad(`it has ${Array.isArray(rows) ? rows.length : "no"} frames; it has 2 to ${MOST_FRAMES}`);
+  if (rows.length < 2 || rows.length > MOST_FRAMES)
+    throw bad(`it has ${rows.length} frames; it has 2 to ${MOST_FRAMES}`);
   const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(Number.isFinite));
   if (wrong >= 0) {
     const row: readonly number[] | undefined = rows[wrong];
@@ -180,7 +186,10 @@ function advanceOf(model: Model, qpos: Float64Array, count: number): number[] {
   const moved = (i: number) => free.some((at) => i >= at && i < at + 3);
   const open = difference.findIndex((x, i) => !moved(i) && Math.abs(x) > CLOSED);
   if (open >= 0)
-    throw bad(`it is cyclic, and qpos[${open}] ends ${Number(difference[open].toPrecision(3))} from where it began`);
+    throw bad(
+      `it is cyclic, and qpos[${open}] ends ${Number(difference[open].toPrecision(3))} from where it began, ${CLOSED} at most: ` +
+        "its last frame has the pose of the first again. Add that frame, or leave cyclic out",
+    );
   return free.flatMap((at) => difference.slice(at, at + 3));
 }
 

@@ -1,5 +1,6 @@
 // a reference motion that worlds follow: read by time on the device, begun anywhere, where it fails more often
 import { table } from "../../trace/control.ts";
+import { current, type Trace } from "../../trace/graph.ts";
 import {
   abs,
   add,
@@ -57,6 +58,9 @@ export interface MotionOptions extends FrameOptions {
 
 const KNOWN = ["model", "fps", "cyclic", "quaternions", "failed", "parts", "rate", "floor", "fromStart", "key"];
 
+/** The motions that a program reads, by their keys. */
+const MOTIONS = new WeakMap<Trace, Map<string, Motion>>();
+
 const NO_PARTS = "left out: all episodes begin with the first frame";
 const NO_FAILED = "left out, or beside failed, a condition: without it episodes begin anywhere, as often";
 
@@ -111,11 +115,7 @@ export class Motion {
   };
 
   /** Whether the motion is over: a condition of `truncated`. Never of a cyclic one. */
-  readonly over = (s: Scene): Bool => {
-    if (this.#frames.cyclic) return lt(this.time(s), 0);
-    // half a step early: a sum of steps is not exact
-    return ge(add(this.time(s), mul(s.dt, 0.5)), this.duration);
-  };
+  readonly over = (s: Scene): Bool => this.#isOver(this.time(s), s.dt);
 
   /** Positions of the motion now: of joints by name, or all of qpos. */
   readonly qpos =
@@ -200,6 +200,12 @@ export class Motion {
         qvel: noisy(this.#qvelAt(model, moment), fast, (i) => scalar(model.dof_jntid[i])),
       };
     };
+
+  #isOver(time: Scalar, dt: Scalar): Bool {
+    if (this.#frames.cyclic) return lt(time, 0);
+    // half a step early: a sum of steps is not exact
+    return ge(add(time, mul(dt, 0.5)), this.duration);
+  }
 
   #now(s: Scene, at: At): Moment {
     needsOptions("what is read of a motion", at, ["ahead"]);
@@ -294,8 +300,24 @@ export class Motion {
 
   /** Where the episode began (s). */
   #begun(s: Scene): Scalar {
+    this.#assertOwnKey();
     const [begun] = s.updated(this.#how.key, (t, before) => (before && !t.fresh ? before : [this.#first(t)]));
     return begun;
+  }
+
+  /** What is remembered goes by the key: two motions would begin where one of them does. */
+  #assertOwnKey(): void {
+    const { key } = this.#how;
+    const owners = MOTIONS.get(current()) ?? new Map<string, Motion>();
+    MOTIONS.set(current(), owners);
+    const owner = owners.get(key) ?? this;
+    owners.set(key, owner);
+    needs(
+      owner === this,
+      "key of a motion",
+      key,
+      "a name that no other motion of the task has: loadMotion(..., { key })",
+    );
   }
 
   /** The share of failures of each part of the motion, as the step before left it. */
@@ -315,10 +337,11 @@ export class Motion {
       const { frame, part } = this.#moment(t);
       return min(floor(mul(div(add(frame, part), this.#frames.count - 1), parts)), parts - 1);
     };
-    // a part is passed where the next one begins, or is failed in
+    // a part is passed where the next one begins, the last one where the motion is over, or is failed in
     const [now, last] = [partOf(time), partOf(sub(time, s.dt))];
+    const ends = and(this.over(s), not(this.#isOver(sub(time, s.dt), s.dt)));
     return shares.map((share, k) => {
-      const passed = and(and(eq(last, k), ne(now, k)), not(fails));
+      const passed = and(and(eq(last, k), or(ne(now, k), ends)), not(fails));
       const counts = or(passed, and(fails, eq(now, k)));
       return select(counts, add(share, mul(rate, sub(select(fails, 1, 0, "f32"), share))), share, "f32");
     });

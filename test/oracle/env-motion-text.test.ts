@@ -1,0 +1,46 @@
+// motions as text: what a CSV may look like, and what is told of one that is none
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { loadMotion } from "../../src/index.ts";
+
+const PENDULUM = `<mujoco><worldbody><body><joint name="hip"/><geom size="1"/>
+  <body><joint name="knee"/><geom size="1"/></body></body></worldbody></mujoco>`;
+
+test("a motion is read by its path, and columns that are named after joints lie where theirs do", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
+  const file = join(folder, "sway.csv");
+  writeFileSync(file, "\ufeffhip,knee\r\n0,1\r\n0.5,1\r\n");
+  const how = { model: PENDULUM, fps: 10 };
+  for (const path of [file, pathToFileURL(file)]) expect((await loadMotion(path, how)).duration).toBe(0.1);
+  rmSync(folder, { recursive: true });
+  await expect(loadMotion("knee,hip\n0,1\n0.5,1\n", how)).rejects.toThrow(
+    'its column 1 is named "hip", which is qpos[0] of 2; columns are in the order of qpos',
+  );
+  // a number that is missing in the first line does not make it names
+  await expect(loadMotion("nan,1\n0,1\n0,1", how)).rejects.toThrow(/qpos\[0\] of frame 0 is NaN/);
+  // columns of even width begin with blanks
+  expect((await loadMotion("  0  1\n 10  1\n", how)).duration).toBe(0.1);
+});
+
+test("a cell of a CSV that is no number is told of with its file, line and column", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
+  const file = join(folder, "sway.csv");
+  writeFileSync(file, "# made by hand\nhip,knee\n0,1\n\n0.5,abc\n");
+  const how = { model: PENDULUM, fps: 10 };
+  await expect(loadMotion(file, how)).rejects.toThrow(
+    `[bad-motion] the motion: line 5, column 2 ("knee") of ${file} is "abc"; it is a number, 0.25 for example.`,
+  );
+  rmSync(folder, { recursive: true });
+  await expect(loadMotion("0,1\n0,1,\n", how)).rejects.toThrow(/line 2, column 3 of its text is ""; it is a number/);
+});
+
+test("a cell of a CSV that is empty moves no other one into its place", async () => {
+  const how = { model: PENDULUM, fps: 10 };
+  await expect(loadMotion("0,1,2\n0,,1\n0,1,2\n", how)).rejects.toThrow(/line 2, column 2 of its text is ""/);
+  await expect(loadMotion("0,1\n, 1\n", how)).rejects.toThrow(/line 2, column 1 of its text is ""/);
+  for (const text of ["0 , 1\n1 , 1\n", "0\t1\n1\t 1\n", '"0"; "1"\n"1"; "1"\n'])
+    expect((await loadMotion(text, how)).duration, text).toBe(0.1);
+});
