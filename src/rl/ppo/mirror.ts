@@ -95,13 +95,23 @@ export function mirrorColumns(names: readonly string[], mirrored: Mirrored): num
     }
     return name;
   };
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) {
+    const text = `"${twice}" of the mirror is named twice: make the columns of each list of names, and join them by joinColumns.`;
+    throw new CorralError("bad-mirror", text, { name: twice });
+  }
+  const negated = (name: string): boolean => negate.some((pattern) => fits(name, pattern));
   return names.map((name) => {
     const partner = names.indexOf(other(name));
     if (partner === -1) {
       const text = `the mirror image of "${name}" is "${other(name)}", which is none of ${names.join(", ")}. Name every pair in swap.`;
       throw new CorralError("bad-mirror", text, { name });
     }
-    return (negate.some((pattern) => fits(name, pattern)) ? -1 : 1) * (partner + 1);
+    if (negated(name) !== negated(other(name))) {
+      const text = `negate names one of "${name}" and "${other(name)}", which are each other's mirror image. Name both, as in "*_hip".`;
+      throw new CorralError("bad-mirror", text, { name });
+    }
+    return (negated(name) ? -1 : 1) * (partner + 1);
   });
 }
 

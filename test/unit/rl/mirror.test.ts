@@ -26,6 +26,10 @@ test("columns of names, and of lists side by side", () => {
   expect(() => mirrorColumns(names, { swop: [] } as never)).toThrow('the mirror has no option "swop"; nearest: swap');
   expect(() => mirrorColumns(names, { negate: ["*_hop"] })).toThrow('"*_hop" of the mirror: no name fits, of FL_hip');
   expect(() => mirrorColumns(names, { swap: ["FL"] } as never)).toThrow("pass pairs of parts of names");
+  expect(() => mirrorColumns(names, { swap: [["FL", "FR"]], negate: ["FL_hip"] })).toThrow(
+    '[bad-mirror] negate names one of "FL_hip" and "FR_hip", which are each other\'s mirror image. Name both, as in "*_hip".',
+  );
+  expect(() => mirrorColumns([...names, "waist"], {})).toThrow('[bad-mirror] "waist" of the mirror is named twice');
   expect(() => joinColumns([1, 5], [1])).toThrow(/list 0 of columns is \[1,5\]/);
 });
 
