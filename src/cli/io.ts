@@ -89,7 +89,7 @@ export function parse<const O extends Options>(args: string[], options: O, posit
   if (parsed.positionals.length > positionals) {
     const extra = parsed.positionals[positionals];
     throw new UsageError(
-      `'${extra}' is one argument too many; ${positionals === 0 ? "none is" : `${positionals} are`} expected. See --help.`,
+      `'${extra}' is one argument too many; ${["none is", "one is"][positionals] ?? `${positionals} are`} expected. See --help.`,
     );
   }
   return parsed;

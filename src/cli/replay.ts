@@ -67,6 +67,10 @@ export async function run(args: string[]): Promise<number> {
   const path = onlyArgument(positionals, "BUNDLE");
   if (values.against !== undefined && values.against !== "mujoco")
     throw new UsageError(`--against is '${values.against}': pass mujoco.`);
+  if (values.out !== undefined && !values.minimise)
+    throw new UsageError(
+      `--out is '${values.out}', the folder of a reproduction: pass --minimise too, or leave it out.`,
+    );
   const world = values.world === undefined ? undefined : integerOption("world", values.world, 0, 0);
   const chosen = deviceOf(values);
   if (isUpdateBundle(path)) {

@@ -36,8 +36,26 @@ export function settingsOf(
   if (start && given.algo !== undefined) assertAlgo(start, given.algo);
   config.algo ??= typeof config.from === "string" ? (start ?? readStart(config.from)).config.algo : undefined;
   const algo = algorithmOf(config);
-  Object.assign(config, flagged(given, algo), envConfig({ ...overridesOf(set ?? []) }));
+  Object.assign(config, flagged(given, algo), envConfig({ ...environmentsOf(set ?? []) }));
   return { config, algo };
+}
+
+/** Options of a batch that a run has a value of its own for, with what to do instead. */
+const RUNS_OWN = new Map([
+  ["numEnvs", "pass --envs"],
+  ["seed", "pass --seed"],
+  ["autoreset", 'leave it out: learners take "next-step"'],
+]);
+
+/** What `--set` says of environments. Throws `UsageError`. */
+function environmentsOf(set: readonly string[]): ReturnType<typeof overridesOf> {
+  const given = overridesOf(set);
+  for (const [name, value] of Object.entries(given)) {
+    const instead = RUNS_OWN.get(name);
+    if (instead !== undefined)
+      throw new UsageError(`--set is '${name}=${String(value)}', which the run decides: ${instead}.`);
+  }
+  return given;
 }
 
 /** Flags whose text is the value. */

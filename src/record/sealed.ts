@@ -116,7 +116,10 @@ export function readSealed(path: string): Sealed {
   const bytes = read("manifest.json", MOST_MANIFEST);
   const manifest = unpack(bytes, file);
   const { format, version, files, ...about } = Object(manifest) as Record<string, unknown>;
-  if (format !== FORMAT) throw new CorralError("no-bundle", `${file} is not that of a corral bundle.`, { path });
+  if (format !== FORMAT)
+    throw new CorralError("no-bundle", `${file} is not that of a corral bundle. Pass the folder that corral wrote.`, {
+      path,
+    });
   // a newer format may be sealed in another way: check the format first
   if (typeof version !== "number" || !(version <= BUNDLE_VERSION)) {
     throw new CorralError(

@@ -9,7 +9,7 @@ export const CONFIG_FILE = "config.json";
 /** Throws `no-run` if a folder holds none. */
 export function assertRun(folder: string): void {
   if (existsSync(join(folder, CONFIG_FILE))) return;
-  const file = statSync(folder, { throwIfNoEntry: false })?.isFile();
+  const file = existsSync(folder) && statSync(folder).isFile();
   if (file) {
     const text = `${folder} is a file. Pass the folder of a run, or a policy as safetensors: corral export --format safetensors.`;
     throw new CorralError("no-run", text, { folder });
