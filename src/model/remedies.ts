@@ -48,6 +48,8 @@ export function caseRemedy(missing: string, file: string, tree: FileTree): strin
 export function compileRemedy(said: string, xml: string): string {
   const unread = /no decoder found for mesh file '([^']*)'/.exec(said)?.[1];
   if (unread !== undefined) return formatRemedy(unread).replace(" ", "\n");
+  if (/decoder failed for mesh file '[^']*\.stl'[^]*(perhaps this is an ASCII file|invalid header)/i.test(said))
+    return "\nMuJoCo reads binary STL alone: save a text as that, or as OBJ; a file that is binary was cut short.";
   const options = /use 'balanceinertia'/.test(said)
     ? `balanceinertia="true"`
     : /mass and inertia of moving bodies must be larger/.test(said)

@@ -231,6 +231,16 @@ describe("what MuJoCo does not compile is refused with what to do about it:", ()
     }
   });
 
+  test("an STL that is text", async () => {
+    const facet = "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n";
+    for (const facets of ["", facet]) {
+      put("text/a.stl", `solid a\n${facets}endsolid\n`);
+      const error = await refusal(loadModel(put("text/r.urdf", urdf("a.stl"))));
+      expect(error.code).toBe("model-compile");
+      expect(error.message).toContain("MuJoCo reads binary STL alone: save a text as that, or as OBJ");
+    }
+  });
+
   test.each(["package://meshes/a.OBJ", "meshes/a.OBJ"])("%s, whose ending is of another case", async (mesh) => {
     put("case/meshes/a.obj", TET);
     const error = await refusal(loadModel(put("case/r.urdf", urdf(mesh))));
