@@ -2,6 +2,7 @@
 
 import sys
 
+import torch
 from rsl_rl.runners import OnPolicyRunner
 
 from corral import policies
@@ -10,6 +11,8 @@ from corral.rsl_rl import CorralRslRlEnv
 env = sys.argv[1] if len(sys.argv) > 1 else "InvertedPendulum-v5"
 iterations = int(sys.argv[2]) if len(sys.argv) > 2 else 60
 
+# threads that share a small network wait for each other, and take processors that worlds need
+torch.set_num_threads(1)
 network = {"class_name": "MLPModel", "hidden_dims": [64, 64], "activation": "elu", "obs_normalization": True}
 gaussian = {"class_name": "GaussianDistribution", "init_std": 1.0, "std_type": "scalar"}
 config = {

@@ -3,6 +3,7 @@
 import sys
 import time
 
+import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
@@ -11,6 +12,8 @@ from corral.sb3 import CorralVecEnv
 env = sys.argv[1] if len(sys.argv) > 1 else "InvertedPendulum-v5"
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 200_000
 
+# threads that share a small network wait for each other, and take processors that worlds need
+torch.set_num_threads(1)
 envs = VecNormalize(CorralVecEnv(env, num_envs=64, seed=0))
 model = PPO("MlpPolicy", envs, n_steps=128, batch_size=1024, n_epochs=4, learning_rate=1e-3, seed=0, device="cpu")
 start = time.perf_counter()
