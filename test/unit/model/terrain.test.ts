@@ -1,5 +1,8 @@
 // terrains: the same bytes from a seed, what each kind is made of, how one comes into an MJCF
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { loadTaskModel } from "../../../src/env/task/load.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
@@ -8,6 +11,7 @@ import { groundBoxes } from "../../../src/model/terrain/boxes.ts";
 import { png as encodePng } from "../../../src/render/png.ts";
 import { KINDS, type TerrainKind } from "../../../src/model/terrain/kinds.ts";
 import { makeTerrain, patchAt, spanOf, type Terrain, type TerrainOptions } from "../../../src/model/terrain/terrain.ts";
+import { ROOT } from "../../support/imports.ts";
 
 const ALL = Object.keys(KINDS) as TerrainKind[];
 const digest = ({ heights }: Terrain) => createHash("sha256").update(heights).digest("hex").slice(0, 16);
@@ -20,6 +24,14 @@ function patchOf(t: Terrain, row: number, column: number): number[] {
   const lines = Array.from({ length: 2 * half + 1 }, (_, i) => i - half);
   return lines.flatMap((dr) => lines.map((dc) => t.heights[(r + dr) * t.ncol + c + dc] * t.unit));
 }
+
+test("the ground of the guide is made of boxes, as it says", () => {
+  const guide = readFileSync(join(ROOT, "docs/terrain.md"), "utf8");
+  const [, options] = /makeTerrain\((\{[^]*?\n\})\)/.exec(guide)!;
+  const ground = makeTerrain(runInThisContext(`(${options})`) as TerrainOptions);
+  expect(ground.as).toBe("boxes");
+  expect(groundBoxes(ground).length).toBeGreaterThan(ground.rows * 5);
+});
 
 const single = (kind: TerrainKind, own: object = {}, options: Partial<TerrainOptions> = {}) =>
   patchOf(makeTerrain({ columns: [{ kind, ...own }], rows: 1, ...options }), 0, 0);
