@@ -249,7 +249,7 @@ function checkTrips(value: unknown): readonly Trip[] {
   if (!Array.isArray(value) || value.length > MOST_TRIPS) throw badOption("trip", value, want);
   const trips = value as readonly Partial<Trip>[];
   const isTrip = (t: Partial<Trip> | null) =>
-    typeof t?.name === "string" && ["string", "function"].includes(typeof t.when);
+    typeof t?.name === "string" && t.name !== "" && ["string", "function"].includes(typeof t.when);
   const names = trips.map((t) => t?.name);
   const taken = names.find((name) => name && Object.hasOwn(Status, name));
   if (taken !== undefined)

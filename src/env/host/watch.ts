@@ -241,7 +241,12 @@ export class Watch {
     const refusal =
       known.length === 0
         ? recorder.has(first.world)
-          ? ["not-recorded", `the recorder reaches back to step ${reaches}; read results more often, or raise keep`]
+          ? [
+              "not-recorded",
+              reaches >= steps
+                ? "no control step is recorded yet; step first"
+                : `the recorder reaches back to step ${reaches}; read results more often, or raise keep`,
+            ]
           : ["not-recorded", `world ${first.world} is none of recorder.worlds`]
         : all >= maxBundles || (this.#written.get(kind) ?? 0) >= Math.ceil(maxBundles / KINDS)
           ? ["bundle-limit", `recorder.maxBundles is ${maxBundles}, and a quarter of it for each kind of failure`]

@@ -155,6 +155,20 @@ test("chosen worlds are recorded, with memory for them alone", async () => {
   expect(env.health().notWritten).toMatchObject([{ code: "not-recorded" }]);
 });
 
+test("what is to be recorded before any step was made is told of as that", async () => {
+  await using env = await make({ device: "cpu" });
+  await env.reset();
+  expect(await env.record([1], "too early")).toBeUndefined();
+  const reason = "no control step is recorded yet; step first";
+  expect(env.health().notWritten).toMatchObject([{ code: "not-recorded", reason }]);
+});
+
+test("a condition that trips has a name", async () => {
+  await expect(make({ device: "cpu", trip: [{ name: "", when: "time > 1" }] })).rejects.toThrow(
+    /trip is .* with different names/,
+  );
+});
+
 test("a discrete action that is none, written by a kernel, is named", async () => {
   await using env = await makeVec("CartPole", { numEnvs: N, recorder: { directory } });
   await env.reset();
