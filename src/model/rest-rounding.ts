@@ -1,5 +1,6 @@
-// how far float32 alone throws a model where it starts: forces of contacts that cancel, rounded in their last place
+// how far float32 alone throws a model where it starts: forces that cancel, places far from the origin, friction too stiff for it
 import type { Model } from "./model-data.ts";
+import { mjtCone, mjtJoint } from "./enums.ts";
 import { listen, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { geomPairs } from "./pairs.ts";
 
@@ -9,39 +10,87 @@ const MOST_KEYS = 16;
 /** Half a last place of float32, of 1. */
 const HALF_PLACE = 2 ** -24;
 
-/** Whether a contact starts inside of anything. The list is a copy of all of them, each time that it is named, and stays until it is deleted. */
-function isDeep(data: MjData): boolean {
+/** R of a contact, as a part of J M⁻¹ Jᵀ, below which float32 raises it, and as far as it keeps less beside a lever of its own. */
+const RAISED = { below: 2e-7, beside: 1e-2, keptTo: 2e-8 };
+
+/** What places lose is told from here on, m/s or rad/s. */
+const TOLD = 1e-5;
+
+/** A contact's first row, its number of rows, and its distance. */
+interface Start {
+  readonly address: number;
+  readonly rows: number;
+  readonly dist: number;
+}
+
+/** The contacts. Their list is a copy of all of them, each time that it is named, and stays until it is deleted. */
+function startsOf(data: MjData, isPyramidal: boolean): Start[] {
   const list = data.contact;
   try {
     return Array.from({ length: data.ncon }, (_, i) => {
       const contact = list.get(i)!;
       try {
-        return contact.dist;
+        const { dim, dist, efc_address: address } = contact;
+        return { address, rows: isPyramidal && dim > 1 ? 2 * (dim - 1) : dim, dist };
       } finally {
         contact.delete();
       }
-    }).some((dist) => dist < 0);
+    });
   } finally {
     list.delete();
   }
 }
 
+/** By how much weights turn joints about anchors that float32 places to half a last place: what is far from the origin, and light. */
+function lostInPlaces(mj: MjModel, data: MjData, model: Model): number {
+  const weight = Math.hypot(...model.opt.gravity);
+  const [places, mass] = [data.xpos as Float64Array, mj.body_subtreemass as Float64Array];
+  let most = 0;
+  for (let j = 0; j < model.njnt; j++) {
+    const type = model.jnt_type[j];
+    if (type !== mjtJoint.HINGE && type !== mjtJoint.BALL) continue;
+    const body = model.jnt_bodyid[j];
+    const far = Math.max(...[0, 1, 2].map((k) => Math.abs(places[3 * body + k])));
+    most = Math.max(most, mass[body] * weight * far * model.dof_invweight0[model.jnt_dofadr[j]]);
+  }
+  return most * model.opt.timestep * HALF_PLACE;
+}
+
+/** The part of each row's force that float32 loses: its last place, and what it yields where the R of a contact is raised. */
+function raisedShares(contacts: readonly Start[], data: MjData, A: (row: number) => number): Float64Array {
+  const share = new Float64Array(data.nefc).fill(HALF_PLACE);
+  const D = data.efc_D as Float64Array;
+  for (const { address, rows } of contacts) {
+    if (address < 0 || rows < 2) continue;
+    const own = Array.from({ length: rows }, (_, k) => A(address + k));
+    const stiffest = own.reduce((most, a, k) => Math.max(most, D[address + k] * a), 0);
+    const isKept = own[0] > RAISED.beside * Math.max(own[1], own[2] ?? 0) && stiffest < 1 / RAISED.keptTo;
+    const raised = isKept ? 0 : Math.min(1, Math.max(0, RAISED.below * stiffest - 1));
+    for (let k = 0; k < rows; k++) share[address + k] += raised;
+  }
+  return share;
+}
+
 /**
  * What rounding leaves of a velocity (m/s, rad/s) after the first step from qpos0 or a keyframe, whichever is most: by how
- * much each force of MuJoCo's constraints pulls at a dof, in float32's last place, all added up. Undefined if no contact
- * starts inside of anything, or MuJoCo cannot say.
+ * much each force of MuJoCo's constraints pulls at a dof, in float32's last place, all added up, and as far as a contact is
+ * stiffer than float32 has it. Undefined if no contact starts inside of anything and places lose little, or MuJoCo cannot say.
  */
 export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): number | undefined {
   try {
-    if (geomPairs(model).length === 0) return undefined;
+    const collides = geomPairs(model).length > 0;
+    const isPyramidal = model.opt.cone === mjtCone.PYRAMIDAL;
     const data = new mujoco.MjData(mj);
     try {
       let most: number | undefined;
       for (let key = -1; key < Math.min(model.nkey, MOST_KEYS); key++) {
         if (key >= 0) mujoco.mj_resetDataKeyframe(mj, data, key);
         mujoco.mj_kinematics(mj, data);
+        const inPlaces = lostInPlaces(mj, data, model);
+        if (inPlaces > TOLD) most = Math.max(most ?? 0, inPlaces);
+        if (!collides) continue;
         mujoco.mj_collision(mj, data);
-        if (!isDeep(data)) continue;
+        if (!startsOf(data, isPyramidal).some(({ dist }) => dist < 0)) continue;
         listen(() => mujoco.mj_forward(mj, data));
         const pulls = new Float64Array(model.nv);
         const [jacobian, force] = [data.efc_J as Float64Array, data.efc_force as Float64Array];
@@ -49,12 +98,19 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
         const [address, count, column] = isSparse
           ? [data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J_colind].map((list) => list as Int32Array)
           : [];
-        for (let row = 0; row < data.nefc; row++) {
+        const eachDof = (row: number, take: (dof: number, value: number) => void) => {
           const from = isSparse ? address[row] : row * model.nv;
           for (let k = 0; k < (isSparse ? count[row] : model.nv); k++)
-            pulls[isSparse ? column[from + k] : k] += Math.abs(jacobian[from + k] * force[row]);
-        }
-        const lost = pulls.map((pull, dof) => pull * model.dof_invweight0[dof] * model.opt.timestep * HALF_PLACE);
+            take(isSparse ? column[from + k] : k, jacobian[from + k]);
+        };
+        const share = raisedShares(startsOf(data, isPyramidal), data, (row) => {
+          let A = 0;
+          eachDof(row, (dof, value) => (A += value * value * model.dof_invweight0[dof]));
+          return A;
+        });
+        for (let row = 0; row < data.nefc; row++)
+          eachDof(row, (dof, value) => (pulls[dof] += Math.abs(value * force[row]) * share[row]));
+        const lost = pulls.map((pull, dof) => pull * model.dof_invweight0[dof] * model.opt.timestep);
         most = lost.reduce((a, b) => (b > a ? b : a), most ?? 0);
       }
       return most;

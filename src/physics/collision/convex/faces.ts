@@ -44,6 +44,8 @@ export const CAP_CORNERS = 16;
 const BOX_CORNERS = 4;
 /** The corners of a box's faces (+x, -x, +y, ...) as MuJoCo lists them; a bit for each positive coordinate. */
 const BOX_FACES = [7, 3, 1, 5, 2, 6, 4, 0, 2, 3, 7, 6, 4, 5, 1, 0, 6, 7, 5, 4, 3, 2, 0, 1];
+/** Square of the sine below which a direction is a cap's normal by all that float32 tells. */
+const FLUSH = 1e-10;
 /** A cylinder's cap faces its contact if their normals are less than 87 degrees apart, its side beyond 84. */
 const CAP = 0.05;
 const SIDE = 0.1;
@@ -94,8 +96,8 @@ export interface Faces {
   kept?(side: Int, face: Int, first: Int, back?: boolean): Int;
   isBox(side: Int): Bool;
   isCylinder(side: Int): Bool;
-  /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which. */
-  cylinder(side: Int, out: Vec3): { side: Bool; cap: Bool; face: Int; ends: readonly [Vec3, Vec3] };
+  /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which, and whether straight along that. */
+  cylinder(side: Int, out: Vec3): { side: Bool; cap: Bool; flush: Bool; face: Int; ends: readonly [Vec3, Vec3] };
 }
 
 export function facesOf({ a, b, rot, offset }: Placed): Faces {
@@ -260,14 +262,13 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       const local = select3(eq(side, 0), out, mulMatTVec(rot, out));
       const rise = local[2];
       // the generator that the direction points at
-      const across = scale3(
-        [local[0], local[1], 0],
-        div(h[0], max(sqrt(add(square(local[0]), square(local[1]))), 1e-12)),
-      );
+      const slant = add(square(local[0]), square(local[1]));
+      const across = scale3([local[0], local[1], 0], div(h[0], max(sqrt(slant), 1e-12)));
       const end = (z: Scalar): Vec3 => place(side, [across[0], across[1], z]);
       return {
         side: lt(abs(rise), SIDE),
         cap: gt(abs(rise), CAP),
+        flush: lt(slant, FLUSH),
         face: select(gt(rise, 0), 1, 0, "i32"),
         ends: [end(h[2]), end(neg(h[2]))],
       };
