@@ -5,6 +5,7 @@ import type { FieldName } from "../model/fields.ts";
 import type { JointLimits } from "../model/limits.ts";
 import { LEAST_LIVE, MOST_LIVE } from "../trace/wgsl.ts";
 import { DEVICES, type DeviceChoice } from "./devices.ts";
+import { ADJUSTABLE } from "./adjustable.ts";
 import { ARITHMETIC } from "./kernel/arithmetic.ts";
 
 /** Up to 256, every WebGPU device can run them. */
@@ -96,6 +97,11 @@ export const SIMULATION_OPTIONS = {
     doc: 'derived fields that can be read after a step: `"xpos"`, `"sensordata"`, `"ncon"`, ...',
   },
   applied: { default: true, doc: "keep `qfrc_applied` and `xfrc_applied` of each world" },
+  adjustable: {
+    default: [],
+    kind: described('a list such as ["actuator_forcerange[6]"]', list(text(64, ADJUSTABLE))),
+    doc: 'numbers of actuators that `setOptions` changes between steps, of all worlds: `"actuator_forcerange[6]"`, `"actuator_biasprm[10]"`; such ranges bound also where the MJCF has none',
+  },
 } as const satisfies OptionTable;
 
 export type PlacementOptions = Given<typeof PLACEMENT_OPTIONS>;

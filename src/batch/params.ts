@@ -1,8 +1,9 @@
 // the numbers of a batch that may change between steps without a new kernel
 import { CorralError } from "../core/errors.ts";
-import { optionsOf } from "../core/options.ts";
+import { badOption, optionsOf } from "../core/options.ts";
 import { isHeld, type FloatPrecision } from "../core/float32.ts";
 import type { Model } from "../model/model.ts";
+import { ADJUSTABLE, slotOf } from "./adjustable.ts";
 import type { BatchParam } from "./batch.ts";
 
 /** Options of the simulation that are parameters of its kernels, by MuJoCo's names. */
@@ -11,6 +12,8 @@ export interface SimParams {
   readonly gravity: readonly [number, number, number];
   readonly tolerance: number;
   readonly ls_tolerance: number;
+  /** What `adjustable` of the simulation names. */
+  readonly [number: `actuator_${string}`]: number;
 }
 
 /** The parameters in the order in which kernels see them. */
@@ -34,7 +37,11 @@ export function simParams(model: Model): BatchParam[] {
  * Checks a change of parameters and lists the slots it sets.
  * @throws CorralError bad-option
  */
-export function paramChanges(change: Partial<SimParams>, precision: FloatPrecision): [string, number][] {
+export function paramChanges(
+  change: Partial<SimParams>,
+  precision: FloatPrecision,
+  params: readonly Pick<BatchParam, "name">[] = [],
+): [string, number][] {
   const out: [string, number][] = [];
   for (const [name, value] of Object.entries(optionsOf(change))) {
     if (value === undefined) continue;
@@ -52,11 +59,16 @@ export function paramChanges(change: Partial<SimParams>, precision: FloatPrecisi
       ["gravity_x", "gravity_y", "gravity_z"].forEach((slot, i) => out.push([slot, g[i]]));
       continue;
     }
+    if (ADJUSTABLE.test(name) && params.some((p) => p.name === slotOf(name))) {
+      if (!isHeld(value as number, precision)) throw badOption(name, value, "pass a finite number");
+      out.push([slotOf(name), value as number]);
+      continue;
+    }
     if (name !== "timestep" && name !== "tolerance" && name !== "ls_tolerance") {
       throw new CorralError(
         "bad-option",
         `${name} is compiled into the kernels. Only timestep, gravity, tolerance and ls_tolerance change between ` +
-          `steps; make a new simulation for the others.`,
+          `steps${ADJUSTABLE.test(name) ? ", and what `adjustable` of a simulation names" : ""}; make a new simulation for the others.`,
         { name },
       );
     }

@@ -12,6 +12,7 @@ import type { Plan } from "../memory/plan.ts";
 import type { ArenaRequest } from "../memory/request.ts";
 import { planOf, type BatchSpec, type PlanContext, type PlannedBatch } from "./batch.ts";
 import { planContext, planFor } from "./device.ts";
+import { adjustableIn, adjustedIn } from "./adjustable.ts";
 import { numEnvsOf, SIMULATION_OPTIONS } from "./options.ts";
 import { capacitiesOf, mayOverflow, traceSimulation } from "./kernel/simulation-kernel.ts";
 import { simParams } from "./params.ts";
@@ -76,7 +77,9 @@ function checkForces({ opt }: Model, outputs: readonly string[]): void {
 }
 
 /** The batch behind a simulation, for any count of worlds. */
-function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: number) => BatchSpec {
+function simulationSpec(given: Model, options: SimulationOptions): (numEnvs: number) => BatchSpec {
+  const adjustable = options.adjustable ?? [];
+  const { model, params: adjusted } = adjustableIn(given, adjustable);
   const applied = options.applied ?? true;
   const outputs = options.outputs ?? [];
   const nconmax = options.nconmax ?? defaultContacts(model);
@@ -88,7 +91,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
     exact: options.device === "cpu-f64",
   };
   const size = (name: FieldName) => fieldSize(model, name, capacitiesOf(base));
-  const params = simParams(model);
+  const params = [...simParams(model), ...adjusted];
   const state: ArenaRequest[] = [
     {
       name: "state",
@@ -126,7 +129,7 @@ function simulationSpec(model: Model, options: SimulationOptions): (numEnvs: num
         isStep: true,
         trace: (arenas, form) =>
           traceSimulation(
-            { ...base, state: arenas.state, params: names },
+            { ...base, state: arenas.state, params: names, perWorld: adjustedIn(adjustable) },
             { control: arenas.control, derived: arenas.derived },
             form,
           ),

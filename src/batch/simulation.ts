@@ -144,10 +144,11 @@ export class Simulation implements AsyncDisposable {
     this.#keeper?.stepped(steps);
   }
 
-  /** Changes options that are parameters of the kernels: timestep, gravity, tolerance, ls_tolerance. */
+  /** Changes parameters of the kernels: timestep, gravity, tolerance, ls_tolerance, and what is `adjustable`. */
   setOptions(change: Partial<SimParams>): void {
     this.#mutex.assertOpen("change options");
-    for (const [name, value] of paramChanges(change, this.#batch.precision)) this.#batch.setParam(name, value);
+    const { precision, planned } = this.#batch;
+    for (const [name, value] of paramChanges(change, precision, planned.spec.params)) this.#batch.setParam(name, value);
   }
 
   /** Queues `nstep` physics steps of `timestep` each for every world (mj_step). */

@@ -32,16 +32,16 @@ export function driveStep(
   { bundle, row, interpreter }: CrashScene,
   driven: DrivenActuators,
   moment: Moment,
-  of: Pick<DrivenStep, "from" | "again"> & { readonly precision: Precision; readonly finer?: number },
+  of: Pick<DrivenStep, "from" | "again" | "kick"> & { readonly precision: Precision; readonly finer?: number },
   physics: Parameters<DrivenActuators["step"]>[2],
 ): boolean {
   const { nstep = bundle.about.env.frameSkip } = moment.params;
-  const { from, again = false, precision, finer = 1 } = of;
+  const { again = false, precision, finer = 1 } = of;
   const { timestep = bundle.model.opt.timestep } = moment.params;
   const params = finer === 1 ? moment.params : { ...moment.params, nstep: nstep * finer, timestep: timestep / finer };
   const made = { ...(again ? later(bundle, moment, row) : moment), params };
   const recorded = fieldBefore(bundle, moment, row, "qvel");
-  const step = { from, recorded, again, nstep: nstep * finer };
+  const step = { ...of, recorded, nstep: nstep * finer };
   return driven.step((visit) => interpreter.step(made, row, { precision, ...visit }), step, physics);
 }
 

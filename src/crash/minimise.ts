@@ -1,10 +1,12 @@
 // minimises a crash of the physics: the latest start that still fails, and the smallest changes of options that prevent it
 import { CorralError } from "../core/errors.ts";
-import { listed } from "../core/show.ts";
 import { fieldSize } from "../model/fields.ts";
 import { withOptions, type Model, type OptionOverrides } from "../model/model.ts";
-import { createSimulation } from "../batch/simulation.ts";
 import type { SimulationOptions } from "../batch/simulation-spec.ts";
+import { statusNames } from "../physics/status.ts";
+import { CpuWorld } from "./cpu-world.ts";
+import { drivenOf } from "./driven.ts";
+import { adjustableOf, bound, drivenStatus, heldStatus, withPushes, type Acting } from "./minimise-steps.ts";
 import { arithmeticOf } from "../record/bundle.ts";
 import { modelAt } from "./physics-facts.ts";
 import type { CrashFindings, CrashScene } from "./scene.ts";
@@ -27,9 +29,11 @@ export interface Minimised {
   readonly where: Required<Pick<SimulationOptions, "device" | "arithmetic">>;
   /** Where the reproduction starts, by MuJoCo's names. */
   readonly state: Readonly<Record<string, Float64Array>>;
-  /** What acts in each control step, and physics steps in each. */
-  readonly inputs: readonly Inputs[];
+  /** What acts in each control step, and physics steps in each: one where actuators go with the state. */
+  readonly inputs: readonly Acting[];
   readonly frameSkip: number;
+  /** Numbers of the model that go with the state, as the option `adjustable` names them. */
+  readonly adjustable: readonly string[];
   /** Control steps of the batch that it makes. */
   readonly steps: { readonly first: number; readonly last: number };
   readonly recorded: number;
@@ -47,23 +51,6 @@ const GRACE = 20;
 
 const STATE = ["qpos", "qvel", "act", "qacc_warmstart", "mocap_pos", "mocap_quat", "eq_active", "history"] as const;
 
-/** The largest float32: replaces forces that are not finite, which no call accepts. */
-const LARGEST = 2 ** 128 - 2 ** 104;
-const bound = (values: Float64Array): Float64Array =>
-  values.map((x) => (Number.isFinite(x) ? x : x < 0 ? -LARGEST : LARGEST));
-const calm = (values: Float64Array): Float64Array => new Float64Array(values.length);
-
-/** What acts, with other forces and changes of velocity. */
-const withPushes = (
-  { ctrl, eq_active, ...pushes }: Inputs,
-  change: (values: Float64Array) => Float64Array,
-): Inputs => ({
-  ctrl,
-  eq_active,
-  qfrc_applied: change(pushes.qfrc_applied),
-  xfrc_applied: change(pushes.xfrc_applied),
-  kick: change(pushes.kick),
-});
 const pushesOf = ({ qfrc_applied, xfrc_applied, kick }: Inputs): number[] => [
   ...qfrc_applied,
   ...xfrc_applied,
@@ -72,10 +59,11 @@ const pushesOf = ({ qfrc_applied, xfrc_applied, kick }: Inputs): number[] => [
 
 /** A change, the options that make it, and how many times as many physics steps they need. Without options: no pushes. */
 type Attempt = readonly [change: string, options: OptionOverrides, factor: number];
+const AS_IT_IS: Attempt = ["", {}, 1];
 const NO_PUSHES: Attempt = ["no forces and changes of velocity from events", {}, 1];
 
 /** Options to try, kind by kind, the smaller change first. */
-function trialsOf(model: Model, pushed: boolean): Attempt[][] {
+function trialsOf(model: Model, pushed: boolean, bounded: boolean): Attempt[][] {
   const { timestep, iterations, ls_iterations } = model.opt;
   return [
     ...(pushed ? [[NO_PUSHES]] : []),
@@ -90,7 +78,10 @@ function trialsOf(model: Model, pushed: boolean): Attempt[][] {
       1,
     ]),
     (["Newton", "CG"] as const).map((solver) => [`solver ${solver}`, { solver }, 1]),
-    (["implicitfast", "RK4", "Euler"] as const).map((integrator) => [`integrator ${integrator}`, { integrator }, 1]),
+    // a range that goes with the state is of one evaluation a step
+    (["implicitfast", "RK4", "Euler"] as const)
+      .filter((integrator) => !(bounded && integrator === "RK4"))
+      .map((integrator) => [`integrator ${integrator}`, { integrator }, 1]),
   ];
 }
 
@@ -100,6 +91,16 @@ function trialsOf(model: Model, pushed: boolean): Attempt[][] {
  *   replay-endless, actuators-not-mujoco
  */
 export async function minimise(scene: CrashScene, report: CrashFindings): Promise<Minimised> {
+  const worlds = new Map<string, CpuWorld>();
+  try {
+    return await minimiseIn(worlds, scene, report);
+  } finally {
+    for (const world of worlds.values()) await world[Symbol.asyncDispose]();
+  }
+}
+
+/** The same in worlds that are made once for each change of options. */
+async function minimiseIn(worlds: Map<string, CpuWorld>, scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;
   const isPhysics = report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
   if (!isPhysics || ["action", "reset", "set by a call"].includes(report.blame?.stage ?? "")) {
@@ -107,14 +108,6 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
       "nothing-to-minimise",
       `the physics is not what failed (${report.status.join(", ")}${report.blame ? `; first bad: ${report.blame.text}` : ""}). The bundle is the smallest reproduction: one control step of it shows the failure.`,
       { status: report.status },
-    );
-  }
-  const { actuators } = bundle.about.env;
-  if (actuators !== undefined) {
-    throw new CorralError(
-      "actuators-not-mujoco",
-      `the task's \`actuators\` change what ${listed(actuators)} do in each physics step, which a bare simulation does not. Replay, --bisect and --against mujoco execute them as they were; for this, record the task without them.`,
-      { actuators },
     );
   }
   const model = modelAt(bundle, moments[at], row);
@@ -131,32 +124,36 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
       ]),
     );
   const arithmetic = arithmeticOf(bundle);
-  const where = { device: scene.interpreter.precision === "f64" ? "cpu-f64" : "cpu", arithmetic } as const;
+  const driven = drivenOf(scene);
+  const isDouble = scene.interpreter.precision === "f64" || (driven !== undefined && arithmetic === "float64");
+  const where = { device: isDouble ? "cpu-f64" : "cpu", arithmetic } as const;
+  const adjustable = driven ? adjustableOf(scene, driven, first) : [];
+  const options = { ...where, adjustable, ...(nconmax > 0 ? { nconmax } : {}) };
+  const worldOf = async (change: OptionOverrides): Promise<CpuWorld> => {
+    const key = JSON.stringify(change);
+    const world = worlds.get(key) ?? (await CpuWorld.create(withOptions(model, change), options, scene.deadline.check));
+    worlds.set(key, world);
+    return world;
+  };
 
-  /** Status with which a run from step `k` ends, or none. */
+  /** Status with which a run from step `k` ends, or none; `seen`: what acts in its physics steps. */
   const crash = async (
     k: number,
     grace: number,
-    [, options, factor]: Attempt = ["", {}, 1],
+    [, change, factor]: Attempt = AS_IT_IS,
     pushes = true,
+    seen?: Acting[],
   ): Promise<readonly string[]> => {
-    const variant = withOptions(model, options);
-    const of = { numEnvs: 1, ...where, ...(nconmax > 0 ? { nconmax } : {}) };
-    await using sim = await createSimulation(variant, of, scene.deadline.check);
-    await sim.setState(stateAt(k));
+    const run = await worldOf(change);
+    run.restart(stateAt(k));
+    driven?.forget();
     for (let step = k; step <= at + grace; step++) {
-      const given = inputs[Math.min(step, at) - first];
-      const input = pushes ? given : withPushes(given, calm);
-      const { kick } = input;
-      await sim.setState(actsOn(input));
-      if (step <= at && kick.some((v) => v !== 0)) {
-        const { qvel } = await sim.getState(["qvel"]);
-        await sim.setState({ qvel: qvel.map((v, i) => v + kick[i]) });
-      }
+      const by = { again: step > at, finer: factor, pushes, precision: isDouble ? "f64" : "f32" } as const;
+      const status = driven
+        ? drivenStatus(scene, driven, Math.min(step, at), run, by, seen)
+        : heldStatus(inputs[Math.min(step, at) - first], run, frameSkip, by);
       scene.deadline.check();
-      sim.step(frameSkip * factor);
-      const [bad] = await sim.status();
-      if (bad) return bad.names;
+      if (status !== 0) return statusNames(status);
     }
     return [];
   };
@@ -177,7 +174,11 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     (await crash(k, GRACE, attempt, attempt !== NO_PUSHES)).length === 0;
   const trials: Trial[] = [];
   const cures: { readonly trial: Trial; readonly attempt: Attempt }[] = [];
-  for (const kind of trialsOf(model, pushed)) {
+  for (const kind of trialsOf(
+    model,
+    pushed,
+    adjustable.some((name) => name.startsWith("actuator_forcerange")),
+  )) {
     for (const attempt of kind) {
       const [change, options] = attempt;
       if (attempt !== NO_PUSHES && isSame(model, options)) continue;
@@ -195,13 +196,16 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     const holds = async (k: number) => (await crash(k, 0)).length > 0 && (await goesThrough(k, cure.attempt));
     while (start > first && !(await holds(start))) start--;
   }
+  const acting: Acting[] = [];
+  if (driven) await crash(start, 0, AS_IT_IS, true, acting);
   return {
     model,
     nconmax,
     where,
     state: stateAt(start),
-    inputs: inputs.slice(start - first),
-    frameSkip,
+    inputs: driven ? acting : inputs.slice(start - first),
+    frameSkip: driven ? 1 : frameSkip,
+    adjustable,
     steps: { first: moments[start].step, last: moments[at].step },
     recorded: moments.length,
     status,
@@ -210,12 +214,6 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
     cures: cures.map(({ trial }) => trial),
   };
 }
-
-/** Controls and forces as `setState` takes them; those that the model has none of are left out. */
-const actsOn = ({ ctrl, qfrc_applied, xfrc_applied, eq_active }: Inputs): Record<string, Float64Array> =>
-  Object.fromEntries(
-    Object.entries({ ctrl, qfrc_applied, xfrc_applied, eq_active }).filter(([, values]) => values.length > 0),
-  );
 
 /** Whether a model has these options already. */
 function isSame(model: Model, options: OptionOverrides): boolean {

@@ -6,20 +6,21 @@ import { makeOutputFolder } from "../core/make-folder.ts";
 import { oneLine } from "../core/show.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import type { Bundle } from "../record/bundle.ts";
+import type { Acting } from "./minimise-steps.ts";
 import type { Minimised } from "./minimise.ts";
-import type { Inputs } from "../monitor/inputs.ts";
 
 const list = (values: ArrayLike<number>): string =>
   `[${Array.from(values, (x) => (Object.is(x, -0) ? "-0" : String(x))).join(", ")}]`;
 
 /** What acts in a control step; forces and changes of velocity only if there are any. */
-function inputText(input: Inputs): string {
-  const { kick, qfrc_applied, xfrc_applied, ctrl, eq_active } = input;
+function inputText(input: Acting): string {
+  const { kick, qfrc_applied, xfrc_applied, ctrl, eq_active, numbers = [] } = input;
   const always = ["ctrl", "eq_active"];
   const some = Object.entries({ ctrl, eq_active, qfrc_applied, xfrc_applied, kick }).filter(
     ([name, values]) => (always.includes(name) && values.length > 0) || values.some((x) => x !== 0),
   );
   // every row has the same type
+  if (numbers.length > 0) some.push(["numbers", Float64Array.from(numbers, ({ value }) => value)]);
   const text = some.map(([name, values]) => `${name}: ${list(values)}`).join(", ");
   return `{ ${text} } as { [name: string]: number[] | undefined }`;
 }
@@ -63,16 +64,27 @@ function reproductionText(bundle: Bundle, m: Minimised): string {
         ]
       : [`const model = ${source};`]),
     `const options = ${JSON.stringify(options)};`,
-    `await using sim = await createSimulation(model, { numEnvs: 1, ${m.nconmax > 0 ? `nconmax: ${m.nconmax}, ` : ""}device: ${JSON.stringify(device)}, arithmetic: ${JSON.stringify(arithmetic)}, ...options });`,
+    ...(m.adjustable.length > 0
+      ? [
+          "// what the task's actuators change in each physics step",
+          `const adjustable = ${JSON.stringify(m.adjustable)};`,
+        ]
+      : []),
+    `await using sim = await createSimulation(model, { numEnvs: 1, ${m.adjustable.length > 0 ? "adjustable, " : ""}${m.nconmax > 0 ? `nconmax: ${m.nconmax}, ` : ""}device: ${JSON.stringify(device)}, arithmetic: ${JSON.stringify(arithmetic)}, ...options });`,
     "await sim.setState({",
     ...Object.entries(m.state).map(([name, values]) => `  ${name}: ${list(values)},`),
     "});",
     "const inputs = [",
     ...m.inputs.map((input) => `  ${inputText(input)},`),
     "];",
-    "for (const { kick, ...acts } of inputs) {",
+    m.adjustable.length > 0
+      ? "for (const { kick, numbers, ...acts } of inputs) {"
+      : "for (const { kick, ...acts } of inputs) {",
     '  const { qvel } = await sim.getState(["qvel"]);',
     "  await sim.setState({ ...acts, qvel: qvel.map((v, i) => v + (kick?.[i] ?? 0)) });",
+    ...(m.adjustable.length > 0
+      ? ["  sim.setOptions(Object.fromEntries(adjustable.map((name, i) => [name, numbers![i]])));"]
+      : []),
     `  sim.step(${m.frameSkip});`,
     "}",
     'const { qpos, qvel } = await sim.getState(["qpos", "qvel"]);',

@@ -119,7 +119,9 @@ export class DriftMonitor {
     const driven = this.#driven;
     const drive: Drive = (motion, physics) => {
       driven!.forget();
-      const step = { from: motion, recorded: motion.qvel, nstep: this.#of.frameSkip, kicked: true };
+      // the state has the kick already
+      const kick = (values: Float64Array) => values.fill(0);
+      const step = { from: motion, recorded: motion.qvel, nstep: this.#of.frameSkip, kick };
       driven!.step((options) => this.#interpret(from, options), step, physics);
     };
     const found = this.#shadow.check(state, forces, after, driven && drive);

@@ -40,8 +40,8 @@ export interface DrivenStep {
   readonly nstep: number;
   /** Whether the program makes the step that it made last: controls are past by then, and there is no other kick. */
   readonly again?: boolean;
-  /** Whether the kick is in the state already. */
-  readonly kicked?: boolean;
+  /** What becomes of changes of velocity that events make; default: they are made. */
+  readonly kick?: (values: Float64Array) => Float64Array;
 }
 
 /** The label of the loop over physics steps. */
@@ -93,10 +93,11 @@ export class DrivenActuators {
     let made = 0;
     let inputs: Inputs | undefined;
     const begin = ({ read, write }: Visited) => {
-      const kick = read("qvel", nv).map((v, i) => (of.again ? 0 : v - of.recorded[i]));
+      const { from, recorded, again, kick: change = (values) => values } = of;
+      const kick = change(read("qvel", nv).map((v, i) => (again ? 0 : v - recorded[i])));
       inputs = { ...readInputs(this.#model, read), kick };
-      if (!of.kicked) motion = { qpos: of.from.qpos, qvel: of.from.qvel.map((v, i) => v + kick[i]) };
-      this.#resume(write, of.again === true);
+      motion = { qpos: from.qpos, qvel: from.qvel.map((v, i) => v + kick[i]) };
+      this.#resume(write, again === true);
     };
     run({
       visit: (stage, at) => {

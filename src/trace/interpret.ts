@@ -346,14 +346,13 @@ export function interpreted(trace: Trace, precision: Precision): Interpreted {
   const read = (field: string, length: number): Float64Array => {
     const whole = wholeOf(field, length);
     if (whole) return arrays[whole.id].slice();
-    // rows of several numbers are an array for each of them
+    if (placeOf(field, 0) >= 0) return Float64Array.from({ length }, (_, i) => vars[placeOf(field, i)] ?? 0);
+    // rows of several numbers are an array for each of them; arrays that records pass through have such names too
     const parts: Float64Array[] = [];
     for (let k = 0; arrayNames.has(`${field}_${k}`); k++) parts.push(arrays[arrayNames.get(`${field}_${k}`)!]);
     const n = parts.length;
-    return Float64Array.from(
-      { length },
-      (_, i) => (n > 0 ? parts[i % n][Math.floor(i / n)] : vars[placeOf(field, i)]) ?? 0,
-    );
+    if (n === 0 || n * parts[0].length !== length) return new Float64Array(length);
+    return Float64Array.from({ length }, (_, i) => parts[i % n][Math.floor(i / n)]);
   };
   const write = (field: string, values: ArrayLike<number>): void => {
     const whole = wholeOf(field, values.length);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import "../../envs/index.ts";
-import { makeVec, type Randomisation, type VecOptions } from "../../src/env/index.ts";
+import { defineTask, makeVec, type Randomisation, type VecOptions } from "../../src/env/index.ts";
 import { bisect } from "../../src/crash/bisect.ts";
 import { replay } from "../../src/crash/replay.ts";
 import { crashScene } from "../../src/crash/scene.ts";
@@ -13,6 +13,7 @@ import { readBundle } from "../../src/record/read-bundle.ts";
 import { eq, select, toF32, type Scalar } from "../../src/trace/scalar.ts";
 import { codeOf } from "../support/lives.ts";
 import { rover } from "../support/rover.ts";
+import { envBounds } from "../support/tolerances.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "corral-drift-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -135,6 +136,29 @@ test("beyond a threshold it writes a bundle, which is executed again to the bit 
   const opinion = await secondOpinion(await crashScene(bundle), await bisect(bundle));
   expect(opinion.verdict).toBe("condition");
   expect(opinion.apart).toHaveLength(5);
+});
+
+test.each([true, false])("reads states so long that records pass through arrays, unrolled: %s", async (unroll) => {
+  const rail = (i: number) =>
+    `<body pos="${i} 0 0"><joint name="j${i}" type="slide" axis="0 0 1" damping="1"/><geom size=".1" mass="1"/></body>`;
+  const all = Array.from({ length: 24 }, (_, i) => i);
+  const task = defineTask({
+    id: "Rails",
+    model: `<mujoco><worldbody>${all.map(rail).join("")}</worldbody><actuator>
+      ${all.map((i) => `<position joint="j${i}" kp="10" ctrlrange="-1 1"/>`).join("")}</actuator></mujoco>`,
+    frameSkip: 2,
+    maxEpisodeSteps: 100,
+    observe: { qpos: "qpos" },
+    reward: { none: 0 },
+    events: { blow: (s) => ({ qvel: s.random.normals(24), xfrc_applied: s.random.normals(150) }) },
+  });
+  const monitor = { worlds: [1], everySteps: 1 };
+  await using env = await makeVec(task, { numEnvs: 2, seed: 1, device: "cpu-f64", unroll, recorder: false, monitor });
+  await env.reset();
+  for (let t = 0; t < 4; t++) await env.step(env.actionSpace.sample(2, { draw: t }));
+  const { checks, worst } = env.health().drift!;
+  expect(checks).toBe(4);
+  expect(worst!.qvel).toBeLessThan(envBounds.derived.value);
 });
 
 test("refuses what cannot be", async () => {

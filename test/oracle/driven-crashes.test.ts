@@ -1,17 +1,22 @@
 // tasks whose actuators go with the state, beside MuJoCo: recordings of them, and worlds that are monitored
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { servo } from "../../src/index.ts";
 import { makeVec, type Task, type VecOptions } from "../../src/env/index.ts";
 import { bisect } from "../../src/crash/bisect.ts";
+import { minimise } from "../../src/crash/minimise.ts";
+import { writeReproduction } from "../../src/crash/reproduction.ts";
 import { crashScene } from "../../src/crash/scene.ts";
 import { secondOpinion } from "../../src/crash/second-opinion.ts";
 import { readBundle } from "../../src/record/read-bundle.ts";
 import type { Bundle } from "../../src/record/bundle.ts";
 import { eq, select } from "../../src/trace/scalar.ts";
+import { ROOT } from "../support/imports.ts";
 import { codeOf } from "../support/lives.ts";
-import { drives } from "../support/drives.ts";
+import { drives, realities } from "../support/drives.ts";
 import { envBounds } from "../support/tolerances.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "corral-driven-"));
@@ -26,6 +31,10 @@ async function recorded(task: Task<object>, options: Partial<VecOptions>, steps 
   const path = env.health().bundles[0] ?? (await env.record([3], "looks odd"));
   return { bundle: readBundle(path), drift: env.health().drift! };
 }
+
+/** A blow to the knee in the tenth step. */
+const blown = (size: number) =>
+  drives("tanh", { events: { blow: (s) => ({ qvel: [0, select(eq(s.length, 9), size, 0, "f32"), 0, 0] }) } });
 
 const opinionOf = async (bundle: Bundle) => secondOpinion(await crashScene(bundle), await bisect(bundle));
 
@@ -51,12 +60,10 @@ describe("a recording of servos, motors and a network, late, with play, bounded 
   });
 
   test("breaks in MuJoCo where it breaks, and goes on there where nothing does", async () => {
-    const blow = (size: number) =>
-      drives("tanh", { events: { blow: (s) => ({ qvel: [0, select(eq(s.length, 9), size, 0, "f32"), 0, 0] }) } });
-    const { bundle } = await recorded(blow(1e12), { device: "cpu" }, 10);
+    const { bundle } = await recorded(blown(1e12), { device: "cpu" }, 10);
     expect(await opinionOf(bundle)).toMatchObject({ verdict: "physics", mujoco: { step: 10, physicsStep: 1 } });
     // from its first step on, which fills the memories of a network, and 100 steps with the last controls held
-    const { bundle: first } = await recorded(blow(1), { device: "cpu", trip: [{ name: "now", when: "1 > 0" }] }, 1);
+    const { bundle: first } = await recorded(blown(1), { device: "cpu", trip: [{ name: "now", when: "1 > 0" }] }, 1);
     expect((await opinionOf(first)).text).toMatch(/still together before control step 1/);
   });
 
@@ -66,5 +73,43 @@ describe("a recording of servos, motors and a network, late, with play, bounded 
     const scene = await crashScene(bundle);
     const unnamed = { ...scene, bundle: { ...bundle, trace } };
     expect(await secondOpinion(unnamed, await bisect(bundle)).catch(codeOf)).toBe("actuators-not-mujoco");
+  });
+});
+
+describe("is minimised", () => {
+  /** Breaks by itself: a servo that no timestep of 2 ms can follow; or by a blow. */
+  const stiff = servo({ stiffness: 40_000, damping: 0 });
+  const cases: [string, Task<object>, Partial<VecOptions>, RegExp, number][] = [
+    ["a blow", blown(1e13), { device: "cpu" }, /^no forces/, 8],
+    ["a blow, in float64 and rolled", blown(1e13), { device: "cpu-f64", unroll: false }, /^no forces/, 8],
+    [
+      "a network that is too stiff",
+      drives("tanh", { actuators: { ...realities("tanh"), wheel: { network: stiff, delay: 1, lag: 1e-4 } } }),
+      { device: "wasm" },
+      /^timestep/,
+      6,
+    ],
+  ];
+  test.each(cases)("%s", async (_, task, options, cure, numbers) => {
+    const { bundle } = await recorded(task, options, 60);
+    const scene = await crashScene(bundle);
+    const found = await bisect(bundle);
+    const minimised = await minimise(scene, found);
+    expect(minimised.cures[0].change).toMatch(cure);
+    expect(minimised.status).toEqual(found.status.filter((name) => name.startsWith("BAD_Q")));
+    // ranges of two or three actuators, what is read by two servos
+    expect(minimised.adjustable).toHaveLength(numbers);
+    // it ends where the world broke first; a blow is before all physics
+    const { first, last } = minimised.steps;
+    const { physicsStep } = found.blame!;
+    expect([last, minimised.inputs.length]).toEqual([found.step, 3 * (last - first) + Math.max(1, physicsStep)]);
+
+    // and as a program, which is a simulation
+    const [file] = writeReproduction(join(directory, "program"), bundle, minimised);
+    const index = pathToFileURL(join(ROOT, "src/index.ts")).href;
+    writeFileSync(file, readFileSync(file, "utf8").replace('from "corral"', `from ${JSON.stringify(index)}`));
+    await import(/* @vite-ignore */ `${pathToFileURL(file).href}?${found.step}${bundle.path}`);
+    expect(process.exitCode).toBe(1);
+    process.exitCode = 0;
   });
 });
