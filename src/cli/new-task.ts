@@ -7,11 +7,11 @@ import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
-import { bentOf } from "../scaffold/bent.ts";
+import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { loadMotion } from "../env/index.ts";
-import { baseOf, drivenBase, robotOf, type Robot } from "../scaffold/robot.ts";
+import { baseOf, drivenBase, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
 import { reachTask, velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { urdfScene } from "../scaffold/urdf-scene.ts";
@@ -33,7 +33,7 @@ it writes NAME.mjs.
 
   --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
            of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor, or whose
-           joints start outside their ranges and which has no keyframe
+           joints start outside their ranges, or legs straight, and which has no keyframe
   --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats); reach: the end of an arm goes
            where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
@@ -184,7 +184,8 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   try {
     const drawn = { file, height: isFree ? 0 : undefined };
     writeOutput(scene, urdfScene(name, model, drawn));
-    const bent = await bentOf(await loadModel(scene), isFree);
+    const whole = await robotOf(await loadModel(scene));
+    const bent = await bentOf(whole.model, isFree ? standsOn(whole) : undefined);
     const posed = { ...drawn, pose: bent?.qpos };
     if (bent) writeOutput(scene, urdfScene(name, model, posed));
     if (isFree) {
@@ -201,11 +202,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
         ...(isFree && kind === "track"
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
           : []),
-        ...(bent
-          ? [
-              `The default pose is outside the ranges of ${bent.joints.join(", ")}: "home", which the scene has, is within.`,
-            ]
-          : []),
+        ...(bent ? toldOf(bent) : []),
         ...notes,
       ],
     };

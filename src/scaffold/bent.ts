@@ -4,6 +4,7 @@ import { nameOf, type Model } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { followersOf, isBelow } from "./motors.ts";
+import { straightKnees } from "./straight-legs.ts";
 
 /** How far within its range a joint starts that would be outside, in parts of the range. */
 const WITHIN = 0.1;
@@ -12,17 +13,28 @@ const OUTSIDE = 1e-3;
 /** Cosine from which axes are parallel. */
 const PARALLEL = 0.99;
 
-/** A pose within the ranges of the joints, and the names of those that would be outside. */
+/** A pose within the ranges of the joints, and the names of those that would be outside, and of knees that would be straight. */
 export interface Bent {
   readonly qpos: readonly number[];
   readonly joints: readonly string[];
+  readonly knees: readonly string[];
 }
 
+/** What of a pose is not as the robot's description draws it, in words. */
+export const toldOf = ({ joints, knees }: Bent): string[] => [
+  ...(joints.length > 0
+    ? [`The default pose is outside the ranges of ${joints.join(", ")}: "home", which the scene has, is within.`]
+    : []),
+  ...(knees.length > 0
+    ? [`In the default pose legs are straight: "home", which the scene has, bends ${knees.join(", ")}.`]
+    : []),
+];
+
 /**
- * The pose nearest to the default one in which no joint is outside its range; undefined where that one is such.
- * Of what stands, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
+ * The pose nearest to the default one in which no joint is outside its range and no knee straight; undefined where that one is such.
+ * Of what stands on feet, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
  */
-export async function bentOf(model: Model, stands: boolean): Promise<Bent | undefined> {
+export async function bentOf(model: Model, feet: readonly number[] | undefined): Promise<Bent | undefined> {
   const followers = followersOf(model);
   const follow = new Set(followers.map(({ joint }) => joint));
   const { jnt_type: type, jnt_range: range, jnt_bodyid: body, jnt_qposadr: place, qpos0 } = model;
@@ -35,10 +47,14 @@ export async function bentOf(model: Model, stands: boolean): Promise<Bent | unde
     (j) => (type[j] === mjtJoint.HINGE || type[j] === mjtJoint.SLIDE) && !follow.has(j),
   );
   const outside = scalar.filter((j) => Math.abs(clamped(j, qpos0[place[j]], 0) - qpos0[place[j]]) > OUTSIDE);
-  if (outside.length === 0) return undefined;
-
   const qpos = Array.from(qpos0);
   for (const j of outside) qpos[place[j]] = clamped(j, qpos0[place[j]], WITHIN);
+  const straight = feet ? await straightKnees(model, qpos0, feet) : new Map<number, number>();
+  const knees = [...straight.keys()].filter((j) => !outside.includes(j));
+  for (const j of knees) qpos[place[j]] = qpos0[place[j]] + straight.get(j)!;
+  const bends = [...outside, ...knees];
+  if (bends.length === 0) return undefined;
+
   const axis = await withMuJoCo(model, (oracle) => {
     oracle.write("qpos", qpos0);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
@@ -46,8 +62,8 @@ export async function bentOf(model: Model, stands: boolean): Promise<Bent | unde
   });
   const along = (a: number, b: number) => [0, 1, 2].reduce((sum, k) => sum + axis[3 * a + k] * axis[3 * b + k], 0);
   const hinges = scalar.filter((j) => type[j] === mjtJoint.HINGE);
-  const turned = new Set(outside);
-  for (const j of stands ? outside.filter((k) => type[k] === mjtJoint.HINGE) : []) {
+  const turned = new Set(bends);
+  for (const j of feet ? bends.filter((k) => type[k] === mjtJoint.HINGE) : []) {
     const free = hinges.filter((k) => !turned.has(k) && Math.abs(along(j, k)) > PARALLEL);
     const above = free.filter((k) => body[k] !== body[j] && isBelow(model, body[j], body[k])).at(-1);
     const below = free.find((k) => body[k] !== body[j] && isBelow(model, body[k], body[j]));
@@ -62,5 +78,6 @@ export async function bentOf(model: Model, stands: boolean): Promise<Bent | unde
     const by = qpos[place[of]] - qpos0[place[of]];
     qpos[place[joint]] = qpos0[place[joint]] + polynomial.reduceRight((sum, c) => sum * by + c, 0);
   }
-  return { qpos, joints: outside.map((j) => nameOf(model, "joint", j) || String(j)) };
+  const called = (list: readonly number[]) => list.map((j) => nameOf(model, "joint", j) || String(j));
+  return { qpos, joints: called(outside), knees: called(knees) };
 }

@@ -1,9 +1,9 @@
 // a scene for an MJCF robot without a floor, or whose joints start outside their ranges: one that attaches it and adds what it lacks
 import { mjtDisableBit, mjtEq } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
-import { bentOf, type Bent } from "./bent.ts";
+import { bentOf, toldOf, type Bent } from "./bent.ts";
 import { motorsOf } from "./motors.ts";
-import { drivenBase, type Robot } from "./robot.ts";
+import { standsOn, type Robot } from "./robot.ts";
 import { hasGround } from "./stance.ts";
 import { escaped, short } from "./urdf-scene.ts";
 
@@ -19,10 +19,11 @@ const isLooped = (model: Model): boolean =>
   );
 
 /** What a robot lacks to start from; undefined where nothing. `mounted`: it stands on nothing, as what reaches. */
-export async function lackOf({ model, key }: Robot, mounted: boolean): Promise<Lack | undefined> {
-  const stands = !mounted && drivenBase(model) !== undefined;
-  const floor = stands && !hasGround(model);
-  const bent = key !== undefined || isLooped(model) ? undefined : await bentOf(model, stands);
+export async function lackOf(robot: Robot, mounted: boolean): Promise<Lack | undefined> {
+  const { model, key } = robot;
+  const feet = mounted ? undefined : standsOn(robot);
+  const floor = feet !== undefined && !hasGround(model);
+  const bent = key !== undefined || isLooped(model) ? undefined : await bentOf(model, feet);
   return floor || bent ? { floor, bent } : undefined;
 }
 
@@ -82,7 +83,7 @@ export function mjcfScene(name: string, model: Model, file: string, { floor, ben
     <key name="home" qpos="${bent.qpos.map(short).join(" ")}" ctrl="${ctrl?.map(short).join(" ")}"/>
   </keyframe>`
     : "";
-  const adds = [...(floor ? ["a floor"] : []), ...(bent ? ["a pose within the ranges of its joints"] : [])];
+  const adds = [...(floor ? ["a floor"] : []), ...(bent ? ["a pose to start from"] : [])];
   return `<!-- ${escaped(name)}: a robot, and ${adds.join(" and ")} -->
 <mujoco model="${escaped(name)}">
   <compiler conflict="merge"${compiler}/>
@@ -107,7 +108,5 @@ export const compilerOf = (robot: Model, scene: Model, { floor }: Lack): string 
 /** What of the scene the robot's own model does not have, in words. */
 export const told = ({ floor, bent }: Lack): string[] => [
   ...(floor ? ["The robot has no floor: the scene adds a plane."] : []),
-  ...(bent
-    ? [`The default pose is outside the ranges of ${bent.joints.join(", ")}: "home", which the scene has, is within.`]
-    : []),
+  ...(bent ? toldOf(bent) : []),
 ];

@@ -110,7 +110,7 @@ export function velocityTask(name: string, robot: Robot, { library, model: path 
   const torque = base.flies
     ? (mass * 9.81) / motors.length
     : (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
-  const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1.5, 2 * span)));
+  const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1, 2 * span)));
   const feet = base.feet.map(
     (body, i) =>
       `    air_${i}: { value: touchdown(${text(named(body))}, 0.2), weight: ${about(2 / base.feet.length)} },`,

@@ -130,6 +130,27 @@ function limbEnds(model: Model, root: number): number[] {
 /** How much higher than the lowest end of a limb another may be to be a foot too, in parts of the height of the base. */
 const FOOT_HEIGHT = 0.2;
 
+/** What a robot stands on, if it floats: none of what rolls or flies, undefined where nothing floats. */
+export function standsOn({ model, xpos }: Robot): number[] | undefined {
+  const base = drivenBase(model);
+  return base === undefined ? undefined : feetOf(model, model.jnt_bodyid[base], xpos);
+}
+
+/** Bodies below one that end its limbs and are lowest; none of what rolls or flies. */
+function feetOf(model: Model, body: number, xpos: Float64Array): number[] {
+  if (flies(model, body) || rollsOn(model, body)) return [];
+  const z = (b: number): number => xpos[3 * b + 2];
+  const ends = limbEnds(model, body).filter((b) => z(b) < z(body));
+  const lowest = Math.min(...ends.map(z));
+  return ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
+}
+
+/** Whether a body goes on wheels that are driven. */
+function rollsOn(model: Model, body: number): boolean {
+  const [wheels, driven] = [wheelsOf(model), new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)))];
+  return jointsBelow(model, body).some((j) => wheels.has(j) && driven.has(j));
+}
+
 /** The free joint of the body that most actuators move; undefined where none moves one that floats. */
 export function drivenBase(model: Model): number | undefined {
   const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
@@ -192,8 +213,6 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const z = (b: number): number => xpos[3 * b + 2];
   const ends = limbEnds(model, body).filter((b) => z(b) < z(body));
   const lowest = ends.length > 0 ? Math.min(...ends.map(z)) : z(body);
-  const low = ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
-  const rolls = joints.some((j) => wheels.has(j) && driven.has(j));
   const rollers = new Set(joints.flatMap((j) => rollersOf(model, j)));
   return {
     body,
@@ -201,7 +220,7 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
     height: z(body) + lift - floor,
     legs: z(body) - lowest,
     flies: isFlyer,
-    rolls,
+    rolls: rollsOn(model, body),
     glides: rollers.size > 0,
     load: loadOf(model, body),
     qpos: places("qpos", model.jnt_qposadr),
@@ -212,7 +231,7 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
     turned: joints
       .filter((j) => !rollers.has(j))
       .flatMap((j) => Array.from({ length: width(j, "qvel") }, (_, k) => model.jnt_dofadr[j] + k)),
-    feet: rolls || isFlyer ? [] : low,
+    feet: feetOf(model, body, xpos),
   };
 }
 

@@ -65,9 +65,13 @@ test("knees that are never straight start bent, on the floor that the robot has"
   expect(await endedWithoutAction(join(folder, "crouch.mts"), 50)).toBe(0);
 });
 
-test("a robot that has a floor and starts within its ranges gets no scene", async () => {
+test("a robot that has a floor, and starts on bent legs within its ranges, gets no scene", async () => {
   const floor = '<geom type="plane" size="0 0 1" contype="2" conaffinity="2"/>';
-  writeFileSync(join(folder, "whole.xml"), quadruped("-2.6 0", floor, 'angle="radian"'));
+  const drawnBent = quadruped("-2.6 0", floor, 'angle="radian"').replaceAll(
+    '0 0 -.2"/><geom type',
+    '.1 0 -.17"/><geom pos=".1 0 -.17" type',
+  );
+  writeFileSync(join(folder, "whole.xml"), drawnBent);
   expect((await cli.run("new-task", "stand", "--robot", "whole.xml")).code).toBe(0);
   expect(readFileSync(join(folder, "stand.mts"), "utf8")).toContain('"./whole.xml"');
 });

@@ -77,12 +77,15 @@ test("an arm starts within its ranges, and what follows a joint where that is", 
   expect(readFileSync(join(folder, "grab.mts"), "utf8")).toContain(`key: "home"`);
 });
 
-test("a URDF whose default pose is within its ranges starts there", async () => {
-  writeFileSync(
-    join(folder, "straight.urdf"),
-    quadruped.replaceAll('lower="-2.6" upper="-0.6"', 'lower="-2.6" upper="0"'),
-  );
-  const { code } = await cli.run("new-task", "stand", "--robot", "straight.urdf", "--kind", "velocity");
-  expect(code).toBe(0);
-  expect(readFileSync(join(folder, "stand.xml"), "utf8")).not.toContain("keyframe");
+test("a URDF whose legs are straight starts on bent ones", async () => {
+  const upTo = (most: string) => quadruped.replaceAll('lower="-2.6" upper="-0.6"', `lower="-2.6" upper="${most}"`);
+  writeFileSync(join(folder, "straight.urdf"), upTo("0"));
+  const { code, stdout } = await cli.run("new-task", "stand", "--robot", "straight.urdf", "--kind", "velocity");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("bends fl_knee, fr_knee, rl_knee, rr_knee.")]);
+  const robot = await robotOf(await loadModel(join(folder, "stand.xml")));
+  expect(robot.qpos.slice(7, 9)).toEqual([0.35, -0.7]);
+
+  // nothing that reaches stands on legs
+  expect((await cli.run("new-task", "hang", "--robot", "straight.urdf", "--kind", "reach")).code).toBe(0);
+  expect(readFileSync(join(folder, "hang.xml"), "utf8")).not.toContain("keyframe");
 });
