@@ -54,7 +54,7 @@ export const handTurnCube = defineTask({
   model: new URL("./model.xml", import.meta.url),
   frameSkip: 5,
   maxEpisodeSteps: 200,
-  training: { ppo: { numEnvs: 256, steps: 1_000_000, config: { ...VARIED, initialLogStd: -1.6, gamma: 0.98 } } },
+  training: { ppo: { numEnvs: 256, steps: 3_500_000, config: { ...VARIED, initialLogStd: -1.6, gamma: 0.98 } } },
   defaults: {
     /** What an episode is to turn the cube by (rad). */
     success_turn: Math.PI / 2,
@@ -80,7 +80,7 @@ export const handTurnCube = defineTask({
   },
   // as in Playground's LeapCubeRotateZAxis, but that fast turns are paid no more than one of 2 rad/s
   reward: {
-    turn: "clamp(spin, -2, 2)",
+    turn: "clamp(spin, -20, 2)",
     held: { value: "1.0", weight: 0.25 },
     slide: { value: "length(qvel(cube)[0:2])", weight: -0.5 },
     rate: { value: actionRateCost(), weight: -0.005 },

@@ -3,29 +3,29 @@
 /** Numbers of an observation, where the last action lies in it, and numbers of an action; what an action of 1 moves a servo by (rad). */
 const [OBSERVATIONS, LAST, ACTIONS, SCALE] = [74, 32, 16, 0.75];
 /** Seconds of a motion, and of a control step. */
-const [PERIOD, STEP] = [1.464, 0.05];
+const [PERIOD, STEP] = [1.421, 0.05];
 /** Angle of each servo about home: offset, by the sine, by the cosine (rad). Found by a search (CEM) over motions of this form. */
 const WAVES = [
   // index finger: mcp, rot, pip, dip
-  [-0.005, 0.425, 0.448],
-  [0.073, 0.006, -0.475],
-  [0.226, 0.201, -0.01],
-  [0.226, 0.201, -0.01],
+  [0.103, 0.618, 0.594],
+  [0.035, 0.488, -0.371],
+  [0.335, 0.631, -0.227],
+  [0.335, 0.631, -0.227],
   // middle finger
-  [-0.263, -0.514, 0.195],
-  [-0.076, -0.325, 0.508],
-  [0.18, -0.43, -0.221],
-  [0.18, -0.43, -0.221],
+  [-0.998, -1.479, 0.568],
+  [0.097, -0.737, 0.191],
+  [0.129, -0.704, 0.188],
+  [0.129, -0.704, 0.188],
   // ring finger
-  [0.157, 0.049, -0.623],
-  [-0.123, -0.114, -0.895],
-  [0.333, 0.235, -0.329],
-  [0.333, 0.235, -0.329],
+  [0.095, 0.028, -0.577],
+  [-0.211, 0.137, -1.398],
+  [0.251, 0.421, -0.445],
+  [0.251, 0.421, -0.445],
   // thumb: cmc, axl, mcp, ipl
-  [0.063, -0.058, -0.761],
-  [-0.234, 0.69, -0.617],
-  [0.432, -1.085, 0.552],
-  [-0.1, -0.569, 0.198],
+  [0.356, -0.043, -0.914],
+  [0.09, 0.73, 0.029],
+  [0.361, -1.012, 0.234],
+  [-0.249, -1.341, 0.388],
 ];
 /** In how many phases the last action is looked for. */
 const PHASES = 128;
