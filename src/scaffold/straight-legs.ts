@@ -10,9 +10,10 @@ const BEND = 0.7;
 const LEAST = 0.35;
 /** How much of what a joint may turn is used, in parts. */
 const WITHIN = 0.9;
-/** rad up to which thigh and shin are in line, and from the vertical. */
-const STRAIGHT = 0.25;
+/** rad up to which thigh and shin are in line, and from the vertical; an angle from which they are bent one way. */
+const STRAIGHT = 0.35;
 const UPRIGHT = 0.35;
+const BENT = 0.1;
 /** Thigh and shin are no shorter than this part of the leg; shorter links are parts of hips and feet. */
 const SHORTEST = 0.2;
 /** Cosine from which axes are parallel. */
@@ -22,11 +23,16 @@ type Vector = readonly [number, number, number];
 const vector = (of: Float64Array, i: number): Vector => [of[3 * i], of[3 * i + 1], of[3 * i + 2]];
 const minus = (a: Vector, b: Vector): Vector => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
 const dot = (a: Vector, b: Vector): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-/** What of a vector is across an axis, and how it moves as the axis turns. */
+/** What of a vector is across an axis. */
 const across = (a: Vector, axis: Vector): Vector => {
   const along = dot(a, axis);
   return [a[0] - along * axis[0], a[1] - along * axis[1], a[2] - along * axis[2]];
 };
+const cross = (a: Vector, b: Vector): Vector => [
+  a[1] * b[2] - a[2] * b[1],
+  a[2] * b[0] - a[0] * b[2],
+  a[0] * b[1] - a[1] * b[0],
+];
 const angle = (a: Vector, b: Vector): number =>
   Math.acos(Math.max(-1, Math.min(1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)))));
 
@@ -79,12 +85,14 @@ function kneeOf(
     const hangs = [thigh, shin].every((link) => angle(link, [0, 0, -1]) < UPRIGHT);
     if (!isLeg || !hangs || angle(thigh, shin) > STRAIGHT) continue;
     const others = [hip, ...(ankle === undefined ? [] : [ankle])];
+    const side = dot(cross(thigh, shin), turns);
     const turn = bendOf(
       model,
       qpos,
       knee,
       others.map((j) => [j, Math.sign(dot(vector(axis, j), turns))] as const),
-      turns[1],
+      // as it is bent a little, or the way of a person's knee: the foot goes back from +x
+      angle(thigh, shin) > BENT ? side : turns[1],
     );
     if (Math.abs(turn) >= LEAST) return [knee, turn];
   }
@@ -100,19 +108,19 @@ function roomOf(model: Model, qpos: ArrayLike<number>, joint: number): readonly 
 }
 
 /**
- * How far a knee turns: towards where it has more room, where that is alike the way of a person's, whose foot goes back
- * from +x, and no further than hip and ankle, by half, can turn back. They are given with the signs of their axes along its own.
+ * How far a knee turns: towards where it has more room, where that is alike the `usual` way, and no further than hip and ankle,
+ * by half, can turn back. They are given with the signs of their axes along its own.
  */
 function bendOf(
   model: Model,
   qpos: ArrayLike<number>,
   knee: number,
   others: readonly (readonly [number, number])[],
-  aboutY: number,
+  usual: number,
 ): number {
   const [down, up] = roomOf(model, qpos, knee);
   const isAlike = Math.abs(up - down) < 0.1 * (up + down);
-  const sign = isAlike ? Math.sign(aboutY) || 1 : Math.sign(up - down);
+  const sign = isAlike ? Math.sign(usual) || 1 : Math.sign(up - down);
   const back = others.map(([j, along]) => 2 * roomOf(model, qpos, j)[sign * along > 0 ? 0 : 1]);
   return sign * Math.min(BEND, WITHIN * (sign > 0 ? up : down), ...back.map((room) => WITHIN * room));
 }

@@ -64,6 +64,11 @@ test("where a knee has as much room either way the foot goes back", async () => 
   });
 });
 
+test("where legs are drawn a little bent they bend that way further", async () => {
+  const [front, hind] = [".1 0 -.39", "-.1 0 -.39"].map((shin) => ({ range: "-9 9", shin }));
+  expect(await bentKnees(biped(front, hind))).toMatchObject({ left_knee: -0.7, right_knee: 0.7 });
+});
+
 test("knees bend no further than hips and ankles can turn back", async () => {
   const stiff = { range: "-.2 2", ankle: "-.3 .1" };
   expect(await bentKnees(biped(stiff, stiff))).toMatchObject({ left_knee: 0.54, left_ankle: -0.27, left_hip: -0.27 });
