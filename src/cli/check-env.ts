@@ -11,7 +11,8 @@ Usage: corral check-env ENV_OR_FILE [--steps N] [--envs N] [--seed N] [--gpu] [-
 
 Steps an environment with random actions, and with the least and the most of them, and checks: that it builds;
 observations and rewards are finite and have the shapes that it declares; rewards are the sum of their terms; the same
-seed gives the same bits, whatever the batch; episodes end, say why, and start anew in all modes of autoreset.
+seed gives the same bits, whatever the batch; episodes end, say why, and start anew in all modes of autoreset. It tells
+where the model's solver has too few iterations, whose unsolved forces throw what is held.
 ENV_OR_FILE is the id of an environment, or a file whose default export is a task.
 
   --steps N         control steps of each check (default 200)

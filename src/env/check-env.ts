@@ -1,6 +1,8 @@
 // an environment held to what the library promises of any: shapes, finite numbers, the same bits, episodes that end well
 import { Box, makeVec, type Task, type VecOptions, type VectorEnv } from "./index.ts";
 import { CorralError } from "../core/errors.ts";
+import { countOf } from "../core/units.ts";
+import { unsolvedOf } from "./check-solver.ts";
 
 export interface CheckOptions {
   /** Control steps of each check. Default 200. */
@@ -82,6 +84,7 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
   const ends = [...first.ends].map(([name, n]) => `${name} ${n}`).join(", ");
   say("episodes end", first.ends.size > 0 || "note", ends || `none in ${steps} steps; pass more --steps`);
   await extremes(env, seed, steps, say);
+  await solver(env, seed, steps, say);
   if (first.ends.size > 0) await autoreset(make, seed, steps, say);
   const passed = results.every(({ ok }) => ok !== false);
   return { id: task.id, device: env.deviceName, results, passed };
@@ -171,6 +174,25 @@ async function extremes(env: VectorEnv, seed: number, steps: number, say: Say): 
     const bad = [...run.problems].filter((p) => p.endsWith("finite"));
     say(`the ${name} action is survived`, bad.length === 0, bad.length > 0 ? `not ${bad.join(", ")}` : "");
   }
+}
+
+/** Told where it matters: what the iterations leave unsolved is no promise broken, and MuJoCo does the same. */
+async function solver(env: VectorEnv, seed: number, steps: number, say: Say): Promise<void> {
+  const found = await unsolvedOf(env, seed, steps);
+  if (found === undefined) return;
+  const { iterations, ls_iterations } = env.model.opt;
+  const [few, share] = [
+    `${countOf(iterations, "iteration")} (${ls_iterations} of a line search)`,
+    found.off / found.states,
+  ];
+  say(
+    "the solver's iterations are enough",
+    found.off === 0 || "note",
+    found.off === 0
+      ? `${few}, ${found.states} states`
+      : `in ${Math.ceil(100 * share)} % of ${found.states} states accelerations are a tenth off after ${few}: forces left unsolved throw ` +
+          "what is held or stood on. Raise both in <option>, up to MuJoCo's 100 and 50: Newton ends by itself where it has converged",
+  );
 }
 
 /** The three modes: what a step returns where an episode ends, and what the next one returns. */
