@@ -339,8 +339,10 @@ export function interpreted(trace: Trace, precision: Precision): Interpreted {
     };
   };
 
-  const byName = new Map(trace.vars.map((v) => [v.name, v.id]));
-  const arrayNames = new Map(trace.arrays.map((a) => [a.name, a.id]));
+  // the first of a name is the world's: where numbers are drawn that others are derived of, a second state at qpos0 follows
+  const firstOf = (all: readonly { readonly name: string; readonly id: number }[]) =>
+    new Map(all.toReversed().map(({ name, id }) => [name, id]));
+  const [byName, arrayNames] = [firstOf(trace.vars), firstOf(trace.arrays)];
   const wholeOf = (field: string, length: number) => trace.arrays.find((a) => a.name === field && a.length === length);
   const placeOf = (field: string, i: number) => byName.get(`${field}_${i}`) ?? (i === 0 ? byName.get(field) : -1) ?? -1;
   const read = (field: string, length: number): Float64Array => {

@@ -59,6 +59,15 @@ describe("a recording of servos, motors and a network, late, with play, bounded 
     expect(Math.max(...plain.apart.map(({ qvel }) => qvel))).toBeGreaterThan(1e-2);
   });
 
+  test.each([true, false])("goes as MuJoCo does where masses are drawn, unrolled: %s", async (unroll) => {
+    // what is derived of masses is derived at qpos0, a second state of the program
+    const task = drives("tanh", { randomise: { load: { field: ["body_mass", "body_inertia"], scale: [0.5, 2] } } });
+    const { bundle, drift } = await recorded(task, { device: "cpu-f64", unroll });
+    expect([drift.checks, drift.notOk]).toEqual([14, 0]);
+    for (const { qpos, qvel } of (await opinionOf(bundle)).apart)
+      expect(Math.max(qpos, qvel)).toBeLessThanOrEqual(envBounds.derived.value);
+  });
+
   test("breaks in MuJoCo where it breaks, and goes on there where nothing does", async () => {
     const { bundle } = await recorded(blown(1e12), { device: "cpu" }, 10);
     expect(await opinionOf(bundle)).toMatchObject({ verdict: "physics", mujoco: { step: 10, physicsStep: 1 } });
