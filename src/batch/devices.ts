@@ -88,7 +88,9 @@ export function namedHostDevice({ device, adapter }: DeviceOptions): HostDevice 
   const named = device ?? fromEnvironment;
   if (!named) return undefined;
   const name = checked(named, device === undefined ? "CORRAL_DEVICE" : "device");
-  return isHostDevice(name) ? name : undefined;
+  if (!isHostDevice(name)) return undefined;
+  assertNoAdapter(adapter, `device "${name}" has none`);
+  return name;
 }
 
 /** A device's name; undefined for an open one. */

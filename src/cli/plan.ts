@@ -73,7 +73,7 @@ export async function run(args: string[]): Promise<number> {
   const extra = wrong.find((flag) => flag in values);
   if (extra !== undefined)
     throw new UsageError(`--${extra} is given ${values.train ? "with" : "without"} --train. Leave it out.`);
-  const { device, threads } = deviceOf(values);
+  const { device, threads, adapter } = deviceOf(values);
   if (values.train) return planTraining(target, values);
   if (values.envs === undefined)
     throw new UsageError("--envs is missing: pass the number of worlds, as in --envs 4096.");
@@ -92,6 +92,7 @@ export async function run(args: string[]): Promise<number> {
     numEnvs,
     ...(device === undefined ? {} : { device }),
     ...(threads === undefined ? {} : { threads }),
+    ...(adapter === undefined ? {} : { adapter }),
   };
   const { savings, ...plan } = await planWithSavings(await plannerOf(await planned(target), options), options, context);
   const measured = steps === undefined ? undefined : await measure(target, steps, worlds, values);

@@ -20,6 +20,8 @@ async function leaseFor(recorded: string, { device = "auto", adapter }: Where): 
     throw new UsageError(
       `--device is '${device}', and the bundle is of an update, which the learner's kernels make: pass gpu or wasm.`,
     );
+  if (device === "wasm" && adapter !== undefined)
+    throw new UsageError(`--adapter is '${adapter}', and --device wasm has none: leave one of them out.`);
   const isAuto = device === "auto" && adapter === undefined;
   if (device === "wasm" || (isAuto && recorded.startsWith("wasm"))) return undefined;
   return shareDevice(adapter).catch((error: unknown) => {

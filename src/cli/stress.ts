@@ -1,8 +1,8 @@
 // `corral stress`: more and more worlds until an allocation is refused, in a child process, next to a batch whose results must not change
 import { spawn } from "node:child_process";
-import { described, real } from "../core/schema.ts";
+import { described, integer, real } from "../core/schema.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
-import { type StressEvent, stressHere, type StressOptions } from "../sizing/stress.ts";
+import { MOST_WORLDS, type StressEvent, stressHere, type StressOptions } from "../sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../sizing/stress-report.ts";
 import {
   EXIT,
@@ -64,7 +64,8 @@ const OPTIONS = {
   until: { type: "string" },
 } as const;
 
-const FACTOR = described("a number above 1, as in 2", real(1 + Number.EPSILON));
+const FACTOR = described(`a number above 1 and at most ${MOST_WORLDS}, as in 2`, real(1 + Number.EPSILON, MOST_WORLDS));
+const WORLDS = integer(1, MOST_WORLDS);
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse(args, OPTIONS, 1);
@@ -73,8 +74,8 @@ export async function run(args: string[]): Promise<number> {
   const { threads, ...where } = deviceOf(values);
   if (until !== "refuse" && until !== "OOM") throw new UsageError(`--until is '${until}': pass refuse or OOM.`);
 
-  const from = integerOption("from", values.from, 64);
-  const most = values.most === undefined ? undefined : integerOption("most", values.most, 1);
+  const from = numberOption("from", values.from, WORLDS, 64);
+  const most = values.most === undefined ? undefined : numberOption("most", values.most, WORLDS, 1);
   if (most !== undefined && from > most)
     throw new UsageError(`--from is '${from}', above --most, which is '${most}': no batch would be made.`);
 

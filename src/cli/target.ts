@@ -1,7 +1,8 @@
 // what a command works on: the path of an MJCF file, or the id of an environment
 import { basename } from "node:path";
 import "../../envs/index.ts";
-import type { PlacementOptions } from "../batch/options.ts";
+import { PLACEMENT_OPTIONS, type PlacementOptions } from "../batch/options.ts";
+import { kindOf } from "../core/options.ts";
 import { DEVICES, type DeviceName } from "../batch/devices.ts";
 import { taskOf } from "../env/registry.ts";
 import type { Task } from "../env/task/task.ts";
@@ -10,7 +11,7 @@ import { plainTask } from "../env/plain-task.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import { loadModel, withOptions, type Model, type OptionOverrides } from "../model/model.ts";
 import { timed } from "../core/spans.ts";
-import { integerOption, UsageError } from "./io.ts";
+import { numberOption, UsageError } from "./io.ts";
 
 /** Options of the commands that load a model. */
 export const MODEL_OPTIONS = {
@@ -92,7 +93,9 @@ export function deviceOf({ device, adapter, threads }: Where): Pick<PlacementOpt
   return {
     ...(known === undefined ? {} : { device: known }),
     ...(adapter === undefined ? {} : { adapter }),
-    ...(threads === undefined ? {} : { threads: integerOption("threads", threads, 1) }),
+    ...(threads === undefined
+      ? {}
+      : { threads: numberOption("threads", threads, kindOf(PLACEMENT_OPTIONS.threads), 1) }),
   };
 }
 

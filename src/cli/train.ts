@@ -95,6 +95,7 @@ export async function run(args: string[]): Promise<number> {
   const { shows, values } = shownOf(all);
   const given = values as Readonly<Record<string, string | undefined>>;
   const resumes = given.resume;
+  if (resumes === "") throw new UsageError("--resume is '': pass the folder of a run.");
   if (resumes !== undefined) assertResumable(resumes, Object.keys(values), positionals);
 
   const { config } = settingsOf(

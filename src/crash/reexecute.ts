@@ -4,6 +4,7 @@ import { isWasmName, WasmBatch } from "../batch/wasm/batch.ts";
 import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { mapWasm } from "../batch/wasm/memory-map.ts";
 import { AdapterUnavailableError, CorralError } from "../core/errors.ts";
+import { badOption } from "../core/options.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { createBudget } from "../memory/device-budget.ts";
 import type { ArenaLayout } from "../memory/layout.ts";
@@ -123,14 +124,14 @@ async function leaseLike({ about }: Bundle, choice: string | number | undefined)
   return taken;
 }
 
-/** Where a bundle runs. Throws `bad-option` for numbers that no adapter recorded, and an adapter. */
-function deviceFor({ about }: Bundle, { device = "auto" }: ReexecuteOptions): Exclude<DeviceName, "auto"> {
+/** Where a bundle runs. Throws `bad-option` for numbers that no adapter recorded, and an adapter, or one that would not be used. */
+function deviceFor({ about }: Bundle, { device = "auto", adapter }: ReexecuteOptions): Exclude<DeviceName, "auto"> {
   const { precision, name } = about.device;
-  if (device === "auto") {
-    if (precision !== "f32") return precision === "gpu" ? "gpu" : "cpu-f64";
-    return isWasmName(name) ? "wasm" : "cpu";
-  }
-  if (device !== "gpu" || precision === "gpu") return device;
+  const own = precision === "gpu" ? "gpu" : precision !== "f32" ? "cpu-f64" : isWasmName(name) ? "wasm" : "cpu";
+  const chosen = device === "auto" ? own : device;
+  if (chosen !== "gpu" && adapter !== undefined)
+    throw badOption("adapter", adapter, `the bundle is executed on ${chosen}, which has none: leave it out`);
+  if (chosen !== "gpu" || precision === "gpu") return chosen;
   throw new CorralError(
     "bad-option",
     `device is "gpu", and the bundle was recorded on ${name}: its kernel is none of an adapter. Pass ${HOST_DEVICES.join(", ")}.`,

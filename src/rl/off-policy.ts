@@ -30,6 +30,8 @@ export function settleOffPolicy<C extends ReplayConfig>(
 ): Settled<C> & { readonly file: ReplayFile } {
   seedKey(seed);
   if (config.storage === "file" && !replayFile) throw badOption("replayFile", replayFile, "pass the path of a file");
+  if (config.storage !== "file" && replayFile !== undefined)
+    throw badOption("replayFile", replayFile, `storage is "${config.storage}": leave it out, or pass storage: "file"`);
   return { config, seed, file: { path: replayFile ?? "", reuse: reuseReplay } };
 }
 

@@ -2,14 +2,18 @@
 import { createHash } from "node:crypto";
 import { CorralError } from "../core/errors.ts";
 import { badOption } from "../core/options.ts";
+import { BATCH_OPTIONS } from "../batch/options.ts";
 import { makeVec, type Task, type VectorEnv, type VecOptions } from "../env/index.ts";
 import type { Budget, Plan } from "../memory/index.ts";
 import { machineFacts, now, type MachineFacts } from "../bench/machine.ts";
 import { Runner } from "../bench/runner.ts";
 import { bound, openPlace, type PlaceOptions } from "./stress-place.ts";
 
+/** Worlds that a batch may have at most, whatever memory there is. */
+export const MOST_WORLDS = BATCH_OPTIONS.numEnvs.max;
+
 export interface StressOptions extends PlaceOptions {
-  /** Each count of worlds is this many times the one before. Default 2. */
+  /** Each count of worlds is this many times the one before, above 1, at most `MOST_WORLDS`. Default 2. */
   readonly factor?: number;
   /** The first count of worlds. Default 64. */
   readonly from?: number;
@@ -86,7 +90,8 @@ export async function stressHere(
   tell: (event: StressEvent) => void,
 ): Promise<void> {
   const { factor = 2, from = REFERENCE_ENVS, most = Infinity, seconds = 0.5, seed = 0, batch = {} } = options;
-  if (!(factor > 1)) throw badOption("factor", factor, "pass a number above 1, such as 2");
+  if (!(factor > 1 && factor <= MOST_WORLDS))
+    throw badOption("factor", factor, `pass a number above 1 and at most ${MOST_WORLDS}, such as 2`);
   using place = await openPlace(options);
   const { budget, device, name } = place;
 
@@ -120,8 +125,9 @@ export async function stressHere(
   };
 
   try {
-    for (let numEnvs = from; numEnvs <= most; numEnvs = Math.ceil(numEnvs * factor)) {
+    for (let numEnvs = from; numEnvs <= most; numEnvs = Math.min(MOST_WORLDS, Math.ceil(numEnvs * factor))) {
       const refusal = await attempt(numEnvs, "growth");
+      if (refusal === undefined && numEnvs === MOST_WORLDS) break;
       if (refusal === undefined) continue;
       const largest = refusal.largestNumEnvs;
       if (largest !== null && largest > 0) await attempt(largest, "largest");

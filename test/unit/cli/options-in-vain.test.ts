@@ -23,6 +23,17 @@ test.each([
   [["plan", "CartPole", "--train", "--set", "numEnvs=3"], "which the run decides: pass --envs."],
   [["play", join(file, "run")], `[no-run] ${join(file, "run")} is not there.`],
   [["evaluate", join(file, "run"), "--under", "mujoco"], "[no-run]"],
+  [
+    ["plan", "CartPole", "--envs", "4", "--device", "wasm", "--adapter", "embedded"],
+    '[bad-option] adapter is "embedded"; device "wasm" has none: leave it out, or pass device: "gpu".',
+  ],
+  [["train", "CartPole", "--resume", ""], "[usage] --resume is '': pass the folder of a run."],
+  [
+    ["stress", "CartPole", "--factor", "1e99"],
+    "[usage] --factor is '1e99': pass a number above 1 and at most 4294967296",
+  ],
+  [["stress", "CartPole", "--from", "1e10"], "[usage] --from is '1e10': pass an integer from 1 to 4294967296."],
+  [["stress", "CartPole", "--threads", "1e99"], "[usage] --threads is '1e99': pass an integer from 1 to 256."],
   [["play", "a", "b"], "[usage] 'b' is one argument too many; one is expected. See --help."],
 ] as const)("corral %j", async (args, text) => {
   const { code, stderr } = await corralInside([...args]);
