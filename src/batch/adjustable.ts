@@ -6,7 +6,7 @@ import type { OwnValues, PerWorld } from "../physics/view.ts";
 import { param } from "../trace/control.ts";
 
 /** A number as options name it: `actuator_forcerange[6]`. */
-export const ADJUSTABLE = /^(actuator_forcerange|actuator_biasprm)\[(\d{1,6})\]$/;
+export const ADJUSTABLE = /^(actuator_forcerange|actuator_biasprm)\[(0|[1-9]\d{0,5})\]$/;
 
 interface Parameter {
   readonly name: string;
