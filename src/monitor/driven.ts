@@ -1,6 +1,7 @@
 // what acts in each physics step where actuators go with the state: the program of the control step says it, here or in a bundle
 import type { Model } from "../model/model.ts";
 import { DRIVEN_STAGE, drivenIn, type DrivenWord } from "../physics/actuator/driven-names.ts";
+import { stagesIn } from "../trace/cut.ts";
 import type { Trace } from "../trace/graph.ts";
 import type { Interpretation, RunOptions, Visited } from "../trace/interpret.ts";
 import { PHYSICS_BEGINS, readInputs, type Inputs } from "./inputs.ts";
@@ -67,8 +68,9 @@ export class DrivenActuators {
     this.#variables = variables;
   }
 
-  /** Those of the program of a step; undefined if it has none. */
-  static in(trace: Pick<Trace, "vars">, model: Model): DrivenActuators | undefined {
+  /** Those of the program of a step; undefined if it has none, or does not say where they act. */
+  static in(trace: Pick<Trace, "vars" | "root">, model: Model): DrivenActuators | undefined {
+    if (stagesIn(trace, DRIVEN_STAGE) === 0) return undefined;
     const variables = trace.vars.flatMap(({ name }) => {
       const found = drivenIn(name);
       return found && found.actuator < model.nactuator ? [{ name, ...found }] : [];

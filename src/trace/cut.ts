@@ -47,6 +47,13 @@ function* within(statements: readonly Statement[]): Generator<Statement> {
   }
 }
 
+/** How often a stage is in a trace. */
+export function stagesIn({ root }: Pick<Trace, "root">, name: string): number {
+  let count = 0;
+  for (const s of within(root.statements)) if (s.kind === "stage" && s.name === name) count++;
+  return count;
+}
+
 /** Loops of the host around a cut, and pieces: more than any model's, so that what strangers write stays small. */
 const DEEPEST = 8;
 const MOST_PIECES = 64;
@@ -58,11 +65,8 @@ const isMarked = (block: Block, marks: ReadonlySet<string>): boolean =>
   );
 
 /** Whether a trace can be cut at a stage: it is there once, outside branches. */
-export function canCutAt({ root }: Trace, mark: string): boolean {
-  let count = 0;
-  for (const s of within(root.statements)) if (s.kind === "stage" && s.name === mark) count++;
-  return count === 1 && isMarked(root, new Set([mark]));
-}
+export const canCutAt = (trace: Trace, mark: string): boolean =>
+  stagesIn(trace, mark) === 1 && isMarked(trace.root, new Set([mark]));
 
 /** Dispatches of all turns, with these parameters. NaN if one of them is none. */
 export const dispatchesOf = (turns: readonly Turn[], params: Readonly<Record<string, number>>): number =>

@@ -78,10 +78,17 @@ describe("a recording of servos, motors and a network, late, with play, bounded 
 
   test("is refused by name where its program does not say what they make", async () => {
     const { bundle } = await recorded(drives(), { device: "cpu" }, 2);
-    const trace = Object.create(bundle.trace, { vars: { value: [] } }) as Bundle["trace"];
     const scene = await crashScene(bundle);
-    const unnamed = { ...scene, bundle: { ...bundle, trace } };
-    expect(await secondOpinion(unnamed, await bisect(bundle)).catch(codeOf)).toBe("actuators-not-mujoco");
+    const found = await bisect(bundle);
+    // variables without names, and a place that is not told
+    for (const [name, value] of [
+      ["vars", []],
+      ["root", { statements: [] }],
+    ] as const) {
+      const trace = Object.create(bundle.trace, { [name]: { value } }) as Bundle["trace"];
+      const unnamed = { ...scene, bundle: { ...bundle, trace } };
+      expect(await secondOpinion(unnamed, found).catch(codeOf)).toBe("actuators-not-mujoco");
+    }
   });
 });
 
