@@ -205,7 +205,8 @@ export class RunPlanner {
   }
 
   #replayConfig(): object {
-    return { ...this.#config(), replayFile: "planned" };
+    const config: { readonly storage?: unknown } = this.#config();
+    return config.storage === "file" ? { ...config, replayFile: "planned" } : config;
   }
 
   #replayBytes(

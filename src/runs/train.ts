@@ -1,6 +1,7 @@
 // a training run: environments, a learner, evaluations on worlds of their own, and the state it is resumed from
 import { setImmediate } from "node:timers/promises";
 import { CorralError, DeviceLostError } from "../core/errors.ts";
+import { badOption } from "../core/options.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { lowered, type Algorithm } from "../rl/algorithm.ts";
@@ -49,6 +50,8 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
     return one;
   };
   const training = trainingEnv(id, { ...learning, env });
+  if ((learning.algo ?? "ppo") === "ppo" && learning.replayFile !== undefined)
+    throw badOption("replayFile", learning.replayFile, 'ppo keeps no replay: leave it out, or pass algo: "sac"');
   const envOf = (worlds: number, options: object) =>
     hold(
       makeVec(id, {

@@ -76,6 +76,20 @@ describe("refused", () => {
     expect(await made).toMatch(/^\[bad-option\] evalEnvs is 9; the learner has room for 3 worlds/);
   });
 
+  test("the file of a replay for PPO, which has none, or for one that is kept in memory", async () => {
+    const create = (options: object) =>
+      codeOf(
+        TrainingRun.create("InvertedPendulum-v5", {
+          numEnvs: 3,
+          replayFile: "rows.bin",
+          env: { device: "wasm" },
+          ...options,
+        }),
+      );
+    expect(await create({})).toMatch(/^\[bad-option\] replayFile is "rows.bin"; ppo keeps no replay: leave it out/);
+    expect(await create({ algo: "sac" })).toMatch(/^\[bad-option\] replayFile is "rows.bin"; storage is "gpu"/);
+  });
+
   test("environments that were closed", async () => {
     const closed = await makeVec("CartPole", { numEnvs: 8, device: "wasm", threads: 1 });
     await closed.close();
