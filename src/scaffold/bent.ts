@@ -5,13 +5,12 @@ import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { followersOf, isBelow } from "./motors.ts";
 import { straightKnees } from "./straight-legs.ts";
+import { areParallel, dot, vectorAt } from "./vectors.ts";
 
 /** How far within its range a joint starts that would be outside, in parts of the range. */
 const WITHIN = 0.1;
 /** rad, m that a joint may be outside. */
 const OUTSIDE = 1e-3;
-/** Cosine from which axes are parallel. */
-const PARALLEL = 0.99;
 
 /** A pose within the ranges of the joints, and the names of those that would be outside, and of knees that would be straight. */
 export interface Bent {
@@ -47,29 +46,31 @@ export async function bentOf(model: Model, feet: readonly number[] | undefined):
     (j) => (type[j] === mjtJoint.HINGE || type[j] === mjtJoint.SLIDE) && !follow.has(j),
   );
   const outside = scalar.filter((j) => Math.abs(clamped(j, qpos0[place[j]], 0) - qpos0[place[j]]) > OUTSIDE);
+  if (outside.length === 0 && !feet) return undefined;
+
   const qpos = Array.from(qpos0);
   for (const j of outside) qpos[place[j]] = clamped(j, qpos0[place[j]], WITHIN);
-  const straight = feet ? await straightKnees(model, qpos0, feet) : new Map<number, number>();
+  const places = await withMuJoCo(model, (oracle) => {
+    oracle.write("qpos", qpos0);
+    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
+    return { xanchor: oracle.read("xanchor"), xaxis: oracle.read("xaxis"), geom_xpos: oracle.read("geom_xpos") };
+  });
+  const straight = straightKnees(model, qpos0, feet ?? [], places);
   const knees = [...straight.keys()].filter((j) => !outside.includes(j));
   for (const j of knees) qpos[place[j]] = qpos0[place[j]] + straight.get(j)!;
   const bends = [...outside, ...knees];
   if (bends.length === 0) return undefined;
 
-  const axis = await withMuJoCo(model, (oracle) => {
-    oracle.write("qpos", qpos0);
-    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
-    return oracle.read("xaxis");
-  });
-  const along = (a: number, b: number) => [0, 1, 2].reduce((sum, k) => sum + axis[3 * a + k] * axis[3 * b + k], 0);
+  const axis = (j: number) => vectorAt(places.xaxis, j);
   const hinges = scalar.filter((j) => type[j] === mjtJoint.HINGE);
   const turned = new Set(bends);
   for (const j of feet ? bends.filter((k) => type[k] === mjtJoint.HINGE) : []) {
-    const free = hinges.filter((k) => !turned.has(k) && Math.abs(along(j, k)) > PARALLEL);
+    const free = hinges.filter((k) => !turned.has(k) && areParallel(axis(j), axis(k)));
     const above = free.filter((k) => body[k] !== body[j] && isBelow(model, body[j], body[k])).at(-1);
     const below = free.find((k) => body[k] !== body[j] && isBelow(model, body[k], body[j]));
     for (const k of [above, below]) {
       if (k === undefined) continue;
-      const back = (-Math.sign(along(j, k)) * (qpos[place[j]] - qpos0[place[j]])) / 2;
+      const back = (-Math.sign(dot(axis(j), axis(k))) * (qpos[place[j]] - qpos0[place[j]])) / 2;
       qpos[place[k]] = clamped(k, qpos0[place[k]] + back, 0);
       turned.add(k);
     }

@@ -1,4 +1,4 @@
-// a scene for an MJCF robot without a floor, or whose joints start outside their ranges: one that attaches it and adds what it lacks
+// a scene for an MJCF robot without a floor, or a pose to start from: one that attaches it and adds what it lacks
 import { mjtDisableBit, mjtEq } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { bentOf, toldOf, type Bent } from "./bent.ts";

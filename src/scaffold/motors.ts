@@ -1,6 +1,7 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
 import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { actuatorNames, jointOf, type Model } from "../model/model.ts";
+import { cross, vectorAt, type Vector } from "./vectors.ts";
 
 /** An actuator, and the control that it has in the pose that the robot starts in. */
 export interface Motor {
@@ -69,19 +70,15 @@ const isMotor = (model: Model, i: number): boolean =>
 const OFF_AXIS = 0.2;
 
 /** The middle of a geom in the frame of a body that its own is fixed to. */
-function placeIn(model: Model, geom: number, body: number): number[] {
-  let p = Array.from(model.geom_pos.subarray(3 * geom, 3 * geom + 3));
+function placeIn(model: Model, geom: number, body: number): Vector {
+  let p = vectorAt(model.geom_pos, geom);
   for (let b = model.geom_bodyid[geom]; b !== body; b = model.body_parentid[b]) {
     const [w, x, y, z] = model.body_quat.subarray(4 * b, 4 * b + 4);
     // v + 2 w (u × v) + 2 u × (u × v)
-    const cross = ([a0, a1, a2]: number[], [b0, b1, b2]: number[]) => [
-      a1 * b2 - a2 * b1,
-      a2 * b0 - a0 * b2,
-      a0 * b1 - a1 * b0,
-    ];
     const once = cross([x, y, z], p);
     const twice = cross([x, y, z], once);
-    p = p.map((v, k) => v + 2 * (w * once[k] + twice[k]) + model.body_pos[3 * b + k]);
+    const turned = (k: 0 | 1 | 2) => p[k] + 2 * (w * once[k] + twice[k]) + model.body_pos[3 * b + k];
+    p = [turned(0), turned(1), turned(2)];
   }
   return p;
 }

@@ -1,9 +1,8 @@
 // knees that are straight where a robot starts: about such a pose nothing lifts a foot, and little is learnt
 import { mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
-import { listen } from "../model/mujoco.ts";
-import { withMuJoCo } from "../model/oracle.ts";
 import { isBelow } from "./motors.ts";
+import { across, angle, areParallel, cross, dot, minus, vectorAt } from "./vectors.ts";
 
 /** rad by which a straight knee is bent, as robots of a person's size stand to walk, and the least that is worth it. */
 const BEND = 0.7;
@@ -16,45 +15,22 @@ const UPRIGHT = 0.35;
 const BENT = 0.1;
 /** Thigh and shin are no shorter than this part of the leg; shorter links are parts of hips and feet. */
 const SHORTEST = 0.2;
-/** Cosine from which axes are parallel. */
-const PARALLEL = 0.99;
-
-type Vector = readonly [number, number, number];
-const vector = (of: Float64Array, i: number): Vector => [of[3 * i], of[3 * i + 1], of[3 * i + 2]];
-const minus = (a: Vector, b: Vector): Vector => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-const dot = (a: Vector, b: Vector): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-/** What of a vector is across an axis. */
-const across = (a: Vector, axis: Vector): Vector => {
-  const along = dot(a, axis);
-  return [a[0] - along * axis[0], a[1] - along * axis[1], a[2] - along * axis[2]];
-};
-const cross = (a: Vector, b: Vector): Vector => [
-  a[1] * b[2] - a[2] * b[1],
-  a[2] * b[0] - a[0] * b[2],
-  a[0] * b[1] - a[1] * b[0],
-];
-const angle = (a: Vector, b: Vector): number =>
-  Math.acos(Math.max(-1, Math.min(1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)))));
+/** World positions of anchors and geoms, and axes, in the pose that is looked at; 3 numbers each. */
+export interface Kinematics {
+  readonly xanchor: Float64Array;
+  readonly xaxis: Float64Array;
+  readonly geom_xpos: Float64Array;
+}
 
 /** How far each straight knee is to turn (rad), by joint; none where a foot's leg has none, since legs bend alike. */
-export async function straightKnees(
+export function straightKnees(
   model: Model,
   qpos: ArrayLike<number>,
   feet: readonly number[],
-): Promise<Map<number, number>> {
-  const places = await withMuJoCo(model, (oracle) => {
-    oracle.write("qpos", Array.from(qpos));
-    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
-    return { anchor: oracle.read("xanchor"), axis: oracle.read("xaxis"), geom: oracle.read("geom_xpos") };
-  });
+  places: Kinematics,
+): Map<number, number> {
   const found = feet.map((foot) => kneeOf(model, qpos, foot, places));
   return new Map(found.every((knee) => knee !== undefined) ? found : []);
-}
-
-interface Places {
-  readonly anchor: Float64Array;
-  readonly axis: Float64Array;
-  readonly geom: Float64Array;
 }
 
 /** The straight knee of the leg that ends in a foot, and how far it is to turn. */
@@ -62,24 +38,24 @@ function kneeOf(
   model: Model,
   qpos: ArrayLike<number>,
   foot: number,
-  { anchor, axis, geom }: Places,
+  { xanchor, xaxis, geom_xpos }: Kinematics,
 ): readonly [number, number] | undefined {
   const { jnt_bodyid: body, jnt_type: type } = model;
   const leg = Array.from({ length: model.njnt }, (_, j) => j).filter(
     (j) => type[j] === mjtJoint.HINGE && isBelow(model, foot, body[j]),
   );
   const soles = Array.from({ length: model.ngeom }, (_, g) => g).filter((g) => model.geom_bodyid[g] === foot);
-  const lowest = soles.toSorted((a, b) => geom[3 * a + 2] - geom[3 * b + 2])[0];
+  const lowest = soles.toSorted((a, b) => geom_xpos[3 * a + 2] - geom_xpos[3 * b + 2])[0];
   // from the foot up: a hip between torso and thigh would be one too
   for (const knee of leg.toReversed()) {
-    const turns = vector(axis, knee);
-    const alike = leg.filter((j) => body[j] !== body[knee] && Math.abs(dot(vector(axis, j), turns)) > PARALLEL);
+    const turns = vectorAt(xaxis, knee);
+    const alike = leg.filter((j) => body[j] !== body[knee] && areParallel(vectorAt(xaxis, j), turns));
     const hip = alike.filter((j) => isBelow(model, body[knee], body[j])).at(-1);
     const ankle = alike.find((j) => isBelow(model, body[j], body[knee]));
     if (hip === undefined || (ankle === undefined && lowest === undefined)) continue;
-    const end = ankle === undefined ? vector(geom, lowest) : vector(anchor, ankle);
-    const thigh = across(minus(vector(anchor, knee), vector(anchor, hip)), turns);
-    const shin = across(minus(end, vector(anchor, knee)), turns);
+    const end = ankle === undefined ? vectorAt(geom_xpos, lowest) : vectorAt(xanchor, ankle);
+    const thigh = across(minus(vectorAt(xanchor, knee), vectorAt(xanchor, hip)), turns);
+    const shin = across(minus(end, vectorAt(xanchor, knee)), turns);
     const [above, below] = [thigh, shin].map((link) => Math.sqrt(dot(link, link)));
     const isLeg = Math.min(above, below) > SHORTEST * (above + below);
     const hangs = [thigh, shin].every((link) => angle(link, [0, 0, -1]) < UPRIGHT);
@@ -90,7 +66,7 @@ function kneeOf(
       model,
       qpos,
       knee,
-      others.map((j) => [j, Math.sign(dot(vector(axis, j), turns))] as const),
+      others.map((j) => [j, Math.sign(dot(vectorAt(xaxis, j), turns))] as const),
       // as it is bent a little, or the way of a person's knee: the foot goes back from +x
       angle(thigh, shin) > BENT ? side : turns[1],
     );

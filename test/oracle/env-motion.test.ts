@@ -292,18 +292,15 @@ test("two motions of a task have keys of their own", async () => {
   expect(env.numEnvs).toBe(1);
 });
 
+/** Worlds whose episodes begin anew by where they failed. */
+const LEARNING = { numEnvs: 64, device: "wasm", recorder: false, autoreset: "same-step", seed: 2 } as const;
+
 test("a world that comes to the end of its motion has passed the last part", async () => {
   const motion: Motion = await loadMotion(ROWS, { model: MODEL, fps: FPS, parts: 2, failed: (s: Scene) => failing(s) });
   const { and, ge, gt } = await import("../../src/trace/scalar.ts");
   const failing = (s: Scene) => and(ge(motion.phase(s), 0.9), gt(s.params.fails[0], 0));
   const learns = defineTask({ ...task(motion), id: "Pass", params: { fails: 1 }, terminated: { failing } });
-  await using env = await makeVec(learns, {
-    numEnvs: 64,
-    device: "wasm",
-    recorder: false,
-    autoreset: "same-step",
-    seed: 2,
-  });
+  await using env = await makeVec(learns, LEARNING);
   // of episodes that begin in these steps, the share that begins in the second half: x goes with time
   const lateShare = async (steps: number) => {
     let [late, all] = [0, 0];
@@ -339,13 +336,7 @@ test("episodes begin more often where a world fails, which it forgets with a see
   const { and, ge, lt } = await import("../../src/trace/scalar.ts");
   const inThird = (x: Parameters<typeof ge>[0]) => and(ge(x, 0.5), lt(x, 0.75));
   const learns = defineTask({ ...task(motion), id: "Learn", terminated: { failing } });
-  await using env = await makeVec(learns, {
-    numEnvs: 64,
-    device: "wasm",
-    recorder: false,
-    autoreset: "same-step",
-    seed: 2,
-  });
+  await using env = await makeVec(learns, LEARNING);
   // of episodes that begin in these steps, the share that begins in each part: x goes with time
   const shares = async (from: number, to: number) => {
     await env.reset({ seed: 2 });

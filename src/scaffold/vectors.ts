@@ -1,0 +1,25 @@
+// vectors of three numbers, as MuJoCo's kinematics has them
+export type Vector = readonly [number, number, number];
+
+/** The vector at a place of a list of them. */
+export const vectorAt = (of: ArrayLike<number>, i: number): Vector => [of[3 * i], of[3 * i + 1], of[3 * i + 2]];
+export const minus = (a: Vector, b: Vector): Vector => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+export const dot = (a: Vector, b: Vector): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+export const cross = ([a0, a1, a2]: Vector, [b0, b1, b2]: Vector): Vector => [
+  a1 * b2 - a2 * b1,
+  a2 * b0 - a0 * b2,
+  a0 * b1 - a1 * b0,
+];
+
+/** What of a vector is across an axis. */
+export const across = (a: Vector, axis: Vector): Vector => {
+  const along = dot(a, axis);
+  return [a[0] - along * axis[0], a[1] - along * axis[1], a[2] - along * axis[2]];
+};
+
+/** rad between two vectors. */
+export const angle = (a: Vector, b: Vector): number =>
+  Math.acos(Math.max(-1, Math.min(1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)))));
+
+/** Whether two axes are parallel, either way round. */
+export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > 0.99;
