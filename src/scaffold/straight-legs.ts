@@ -15,6 +15,7 @@ const UPRIGHT = 0.35;
 const BENT = 0.1;
 /** Thigh and shin are no shorter than this part of the leg; shorter links are parts of hips and feet. */
 const SHORTEST = 0.2;
+
 /** World positions of anchors and geoms, and axes, in the pose that is looked at; 3 numbers each. */
 export interface Kinematics {
   readonly xanchor: Float64Array;
@@ -29,25 +30,32 @@ export function straightKnees(
   feet: readonly number[],
   places: Kinematics,
 ): Map<number, number> {
-  const found = feet.map((foot) => kneeOf(model, qpos, foot, places));
+  const found = feet.map((foot) => kneeOf(model, qpos, legOf(model, foot, feet), foot, places));
   return new Map(found.every((knee) => knee !== undefined) ? found : []);
 }
+
+/** Hinges of the leg that ends in a foot, from the hip on: no other foot hangs from it, as from a waist. */
+const legOf = (model: Model, foot: number, feet: readonly number[]): number[] =>
+  Array.from({ length: model.njnt }, (_, j) => j).filter(
+    (j) =>
+      model.jnt_type[j] === mjtJoint.HINGE &&
+      isBelow(model, foot, model.jnt_bodyid[j]) &&
+      !feet.some((other) => other !== foot && isBelow(model, other, model.jnt_bodyid[j])),
+  );
 
 /** The straight knee of the leg that ends in a foot, and how far it is to turn. */
 function kneeOf(
   model: Model,
   qpos: ArrayLike<number>,
+  leg: readonly number[],
   foot: number,
   { xanchor, xaxis, geom_xpos }: Kinematics,
 ): readonly [number, number] | undefined {
-  const { jnt_bodyid: body, jnt_type: type } = model;
-  const leg = Array.from({ length: model.njnt }, (_, j) => j).filter(
-    (j) => type[j] === mjtJoint.HINGE && isBelow(model, foot, body[j]),
-  );
+  const { jnt_bodyid: body } = model;
   const soles = Array.from({ length: model.ngeom }, (_, g) => g).filter((g) => model.geom_bodyid[g] === foot);
   const lowest = soles.toSorted((a, b) => geom_xpos[3 * a + 2] - geom_xpos[3 * b + 2])[0];
-  // from the foot up: a hip between torso and thigh would be one too
-  for (const knee of leg.toReversed()) {
+  // the first from the hip on: an ankle over a foot that rolls would be one too
+  for (const knee of leg) {
     const turns = vectorAt(xaxis, knee);
     const alike = leg.filter((j) => body[j] !== body[knee] && areParallel(vectorAt(xaxis, j), turns));
     const hip = alike.filter((j) => isBelow(model, body[knee], body[j])).at(-1);
@@ -57,9 +65,9 @@ function kneeOf(
     const thigh = across(minus(vectorAt(xanchor, knee), vectorAt(xanchor, hip)), turns);
     const shin = across(minus(end, vectorAt(xanchor, knee)), turns);
     const [above, below] = [thigh, shin].map((link) => Math.sqrt(dot(link, link)));
-    const isLeg = Math.min(above, below) > SHORTEST * (above + below);
+    if (Math.min(above, below) <= SHORTEST * (above + below)) continue;
     const hangs = [thigh, shin].every((link) => angle(link, [0, 0, -1]) < UPRIGHT);
-    if (!isLeg || !hangs || angle(thigh, shin) > STRAIGHT) continue;
+    if (!hangs || angle(thigh, shin) > STRAIGHT) return undefined;
     const others = [hip, ...(ankle === undefined ? [] : [ankle])];
     const side = dot(cross(thigh, shin), turns);
     const turn = bendOf(
@@ -70,7 +78,7 @@ function kneeOf(
       // as it is bent a little, or the way of a person's knee: the foot goes back from +x
       angle(thigh, shin) > BENT ? side : turns[1],
     );
-    if (Math.abs(turn) >= LEAST) return [knee, turn];
+    return Math.abs(turn) >= LEAST ? [knee, turn] : undefined;
   }
   return undefined;
 }

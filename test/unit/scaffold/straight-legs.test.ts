@@ -22,8 +22,9 @@ const leg = (
   <joint name="${side}_roll" axis="1 0 0" range="-.5 .5"/><geom type="sphere" size=".05"/>
   <body><joint name="${side}_hip" axis="0 1 0" range="-1.5 1.5"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4"/>
   <body pos="0 0 -.4"><joint name="${side}_knee" axis="${axis}" range="${range}"/><geom type="capsule" size=".04" fromto="0 0 0 ${shin}"/>
-  <body pos="${shin}"><joint name="${side}_ankle" axis="0 1 0" range="${ankle}"/><geom type="box" size=".1 .04 .02" pos=".03 0 -.04"/>
-  </body></body></body></body>`;
+  <body pos="${shin}"><joint name="${side}_ankle" axis="0 1 0" range="${ankle}"/><geom type="sphere" size=".03"/>
+  <body pos="0 0 -.1"><joint name="${side}_sole" axis="1 0 0" range="-.5 .5"/><geom type="box" size=".1 .04 .02" pos=".03 0 -.04"/>
+  </body></body></body></body></body>`;
 
 /** A biped below a waist that turns as hips and knees do. */
 const biped = (...legs: readonly [Leg, Leg]) => `<mujoco><compiler angle="radian"/>
