@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
 import { machineFacts, machineName } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
 import { ppoConfig } from "../src/rl/ppo/config.ts";
@@ -24,6 +25,8 @@ import {
   type Curves,
   type Published,
 } from "./learning-page.ts";
+
+guardOutput();
 
 const CLEANRL = "https://docs.cleanrl.dev/rl-algorithms/ppo/#experiment-results_5";
 const ZOO = "https://github.com/DLR-RM/rl-baselines3-zoo/blob/master/benchmark.md";

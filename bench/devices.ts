@@ -5,7 +5,10 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import "../envs/index.ts";
 import { machineFacts } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { makeVec, type VectorEnv } from "../src/env/index.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: { seconds: { type: "string" }, rounds: { type: "string" }, out: { type: "string" } },

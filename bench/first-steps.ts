@@ -8,8 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { cpuSeconds } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { spans } from "../src/core/spans.ts";
 import { createSimulation, defineTask, loadModel, makeVec, startAround } from "../src/index.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: {

@@ -4,9 +4,12 @@
 import { parseArgs } from "node:util";
 import "../envs/index.ts";
 import { cpuSeconds } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { makeVec, Ppo, Sac } from "../src/index.ts";
 import { runDefaults } from "../src/runs/defaults.ts";
 import { LARGE_REPLAY_CASES } from "./large-replay-cases.ts";
+
+guardOutput();
 
 /** Worlds of an evaluation, one episode each, and how many of them a run has about. */
 const EVAL_WORLDS = 32;

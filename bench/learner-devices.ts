@@ -2,10 +2,13 @@
 // npx tsx bench/learner-devices.ts [--seconds S] [--rounds N] ENV ...
 import { parseArgs } from "node:util";
 import "../envs/index.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { makeVec, type VectorEnv } from "../src/env/index.ts";
 import { Ppo } from "../src/rl/index.ts";
 import type { PpoConfig } from "../src/rl/ppo/config.ts";
 import { runDefaults } from "../src/runs/defaults.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: { seconds: { type: "string" }, rounds: { type: "string" } },

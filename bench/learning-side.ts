@@ -1,9 +1,12 @@
 // corral's side of bench/learning.ts: one environment with so many worlds, measured when asked. See sides.ts.
 import { createInterface } from "node:readline";
 import { machineFacts } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { makeVec, Ppo } from "../src/index.ts";
 import { isShort, runDefaults } from "../src/runs/defaults.ts";
+
+guardOutput();
 
 interface Setup {
   readonly id: string;

@@ -8,9 +8,12 @@ import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { MachineFacts } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { formatBytes } from "../src/index.ts";
 import { runDefaults } from "../src/runs/defaults.ts";
 import { Side } from "./sides.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: {

@@ -5,8 +5,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { guardOutput } from "../src/cli/io.ts";
 import { Collector, makeVec, Sac } from "../src/index.ts";
 import { runDefaults } from "../src/runs/defaults.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: { seconds: { type: "string", default: "2" }, json: { type: "boolean" } },

@@ -4,7 +4,10 @@
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { guardOutput } from "../src/cli/io.ts";
 import { createSimulation, makeVec, type Simulation, type VectorEnv } from "../src/index.ts";
+
+guardOutput();
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

@@ -12,8 +12,11 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import "../envs/index.ts";
 import { cpuSeconds, machineFacts, machineName } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { peerTable, type CurveRun, type PeerCurves } from "./learning-page.ts";
 import { PEER_CASES } from "./peer-cases.ts";
+
+guardOutput();
 
 const EVAL_EPISODES = 10;
 const EVAL_SEED = 2 ** 40;

@@ -1,6 +1,9 @@
 // what the flight recorder costs: two batches side by side, one with it and one without, stepped in turns, so that what
 // else the machine does falls on both. Run: npx tsx bench/recorder.ts [ENV] [WORLDS] [--unread]
+import { guardOutput } from "../src/cli/io.ts";
 import { formatBytes, makeVec } from "../src/index.ts";
+
+guardOutput();
 
 const [id = "Ant-v5", worlds = "2048"] = process.argv.slice(2);
 const readback = !process.argv.includes("--unread");

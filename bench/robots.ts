@@ -4,8 +4,11 @@ import { writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { cpuSeconds, machineFacts } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { createSimulation, loadModel } from "../src/index.ts";
 import { HELD, median, stepsBesideMuJoCo } from "./beside-mujoco.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: {

@@ -3,8 +3,11 @@
 // Of several folders each goes on from the one before it (--from): its env steps are counted on.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { guardOutput } from "../src/cli/io.ts";
 import { lineChart, type Series } from "../src/report/chart.ts";
 import { standaloneSvg } from "../src/report/page.ts";
+
+guardOutput();
 
 interface Line {
   readonly envSteps: number;

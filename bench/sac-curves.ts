@@ -11,11 +11,14 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
 import { chooseDevice } from "../src/batch/devices.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { openDevice } from "../src/gpu/index.ts";
 import { makeVec, Sac } from "../src/index.ts";
 import { machineFacts, machineName } from "../src/bench/machine.ts";
 import { peerSection, peerChart, withSection, PEER, type CurveRun, type PeerCurves } from "./learning-page.ts";
+
+guardOutput();
 
 const STEPS = 12_000;
 const EVAL_EVERY = 3000;

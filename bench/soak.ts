@@ -6,9 +6,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { guardOutput } from "../src/cli/io.ts";
 import { createBudget, CorralError, formatBytes, makeVec, openDevice, type VectorEnv } from "../src/index.ts";
 import { machineFacts, machineName } from "../src/bench/machine.ts";
 import { trendOf, type Trend } from "../src/bench/trend.ts";
+
+guardOutput();
 
 const HELP = `Usage: npm run test:soak -- [--minutes 30] [--adapter NAME] [--env InvertedPendulum-v5] [--out FOLDER] [--uncollected]
 

@@ -4,7 +4,10 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import "../envs/index.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { makeVec } from "../src/env/index.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: { threads: { type: "string" }, rounds: { type: "string" } },

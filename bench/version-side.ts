@@ -1,7 +1,10 @@
 // one checkout's side of bench/versions.ts: an environment on the device wasm, in one thread, measured when asked. See sides.ts.
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { guardOutput } from "../src/cli/io.ts";
 import type { makeVec as MakeVec } from "../src/index.ts";
+
+guardOutput();
 
 interface Setup {
   readonly checkout: string;

@@ -6,8 +6,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { machineFacts } from "../src/bench/machine.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { ROOT } from "../test/support/imports.ts";
 import { Side } from "./sides.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: { rounds: { type: "string" }, steps: { type: "string" }, out: { type: "string" } },

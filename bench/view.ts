@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import "../envs/index.ts";
+import { guardOutput } from "../src/cli/io.ts";
 import { makeVec } from "../src/env/index.ts";
 import { taskOf } from "../src/env/registry.ts";
 import { viewTarget } from "../src/cli/view-target.ts";
@@ -23,6 +24,8 @@ import { RunWatch } from "../src/view/run-watch.ts";
 import { ViewServer } from "../src/view/server.ts";
 import { Session } from "../src/view/session.ts";
 import { openBrowser } from "../test/support/browser.ts";
+
+guardOutput();
 
 const { values, positionals } = parseArgs({
   options: { updates: { type: "string", default: "60" }, turns: { type: "string", default: "8" } },

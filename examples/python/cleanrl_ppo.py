@@ -9,9 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import torch
+
 THEIRS = re.compile(r"envs = gym\.vector\.SyncVectorEnv\(.*?\n    \)", re.DOTALL)
 OURS = "envs = __import__('corral.cleanrl').cleanrl.make(args.env_id, args.num_envs, gamma=args.gamma)"
 
+# threads that share a small network wait for each other, and take processors that worlds need
+torch.set_num_threads(1)
 script = Path(sys.argv[1])
 text, count = THEIRS.subn(OURS, script.read_text())
 if count != 1:

@@ -3,6 +3,7 @@
 import sys
 
 import ray
+import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 import corral.ray
@@ -11,6 +12,8 @@ env = sys.argv[1] if len(sys.argv) > 1 else "InvertedPendulum-v5"
 runners = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 iterations = int(sys.argv[3]) if len(sys.argv) > 3 else 20
 
+# the learner is in this process: its threads would share a small network, and take processors that runners need
+torch.set_num_threads(1)
 ray.init(ignore_reinit_error=True, include_dashboard=False)
 config = corral.ray.environment(PPOConfig(), env, 32)
 config = config.env_runners(num_env_runners=runners, rollout_fragment_length=64)

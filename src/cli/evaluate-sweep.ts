@@ -5,7 +5,8 @@ import { escapeHtml, htmlTable, page, standaloneSvg } from "../report/page.ts";
 import type { Sweep, SweepPoint, SweepPointUnder } from "../runs/sweep.ts";
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-const tenth = (x: number): string => x.toFixed(1);
+// without the sign of what rounds to zero
+const tenth = (x: number): string => x.toFixed(1).replace(/^-(0\.0)$/, "$1");
 
 /** A column beside a point's values: its name, its number of the point at an index, and how it is written. */
 interface Column {

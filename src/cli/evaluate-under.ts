@@ -40,11 +40,25 @@ export async function runUnder(source: string, { under, episodes, worlds, seed, 
   if (json) return printJson(report);
   print(`${report.id}: ${report.checkpoint}, ${countOf(report.episodes, "episode")} each, the same starts`);
   print(table(rowsOf(report), 0));
+  const told = toldOf(report);
+  if (told.length > 1) print(`what the task reports, means\n${table(told, 2)}`);
+}
+
+/** Numbers of the task: of all steps, and of the last ones, where what sums up is to be read. */
+function toldOf({ results }: UnderReport): string[][] {
+  const names = Object.keys(results[0].infos);
+  if (names.length === 0) return [];
+  const numbers = (of: Readonly<Record<string, number>>) =>
+    names.map((name) => String(Number(of[name].toPrecision(3))));
+  return [
+    ["under", "of", ...names],
+    ...results.map((r) => [r.under, "all steps", ...numbers(r.infos)]),
+    ...results.map((r) => [r.under, "last steps", ...numbers(r.lasts)]),
+  ];
 }
 
 function rowsOf({ results }: UnderReport): string[][] {
   const success = results.some((r) => r.success !== undefined);
-  const infos = Object.keys(results[0].infos);
   const header = [
     "under",
     "on",
@@ -53,7 +67,6 @@ function rowsOf({ results }: UnderReport): string[][] {
     "length",
     "terminated",
     ...(success ? ["success"] : []),
-    ...infos,
     "gap",
     "+-",
     "actions",
@@ -68,7 +81,6 @@ function rowsOf({ results }: UnderReport): string[][] {
       r.meanLength.toFixed(0),
       percent(r.terminated),
       ...(success ? [r.success === undefined ? "" : percent(r.success)] : []),
-      ...infos.map((name) => String(Number(r.infos[name].toPrecision(3)))),
       r.gap === undefined ? "" : r.gap.mean.toFixed(2),
       r.gap === undefined ? "" : r.gap.stderr.toFixed(2),
       r.actions === undefined ? "" : r.actions.toExponential(0),

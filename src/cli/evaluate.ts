@@ -32,7 +32,8 @@ side, and prints returns, lengths and how many episodes ended early (and how man
       onnx             the policy as the exported ONNX (needs: npm install onnxruntime-web)
                        and prints the gap: the mean difference of returns, episode by episode, with its error; of onnx
                        also the largest difference of an action, in parts of its range
-                       with means over all steps of what the task reports (info). With --sweep: on each point of the grid
+                       and what the task reports (info): means over all steps, and over the last steps of episodes, where
+                       what sums up is read. With --sweep: returns and gaps on each point of the grid
   --env ENV            id or task file that a policy of a file plays in; by default the one that it names
   --episodes N         of each point (16)
   --worlds N           that play at the same time, at most (4096; under mujoco as many as 1 GiB holds)
@@ -43,7 +44,7 @@ ${DEVICE_HELP}
   --budget BYTES       what environments and policy may hold together: 2GiB, or 0.5 of what is there
   --json               one JSON document on stdout
 
-Exit codes: 0 done, 2 bad usage or no readable checkpoint, 3 no device or no memory, or worlds cannot differ so.
+Exit codes: 0 done, 1 FILE could not be written, 2 bad usage or no readable checkpoint, 3 no device or no memory, or worlds cannot differ so.
 `;
 
 export async function run(args: string[]): Promise<number> {

@@ -40,15 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 const REFUSED = new Set(["budget-exceeded", "cache-not-writable", "kernel-too-large"]);
 
 /** Codes of errors that say: what was asked rightly broke on its way. */
-const FAILED = new Set([
-  "non-finite-update",
-  "stopped",
-  "record-not-written",
-  "export-not-written",
-  "output-not-written",
-  "replay-endless",
-  "replay-stuck",
-]);
+const FAILED = new Set(["non-finite-update", "stopped", "replay-endless", "replay-stuck"]);
 
 /** Runs `corral` with the arguments after its name; `waits`: says what takes seconds. Returns the exit code, one of EXIT. */
 export async function main(args: string[], { waits = false } = {}): Promise<number> {
@@ -107,7 +99,7 @@ async function overview(): Promise<string> {
     ...lines,
     "",
     "corral COMMAND --help says more. --json prints one JSON document on stdout, progress goes to stderr.",
-    "Exit codes: 0 done, 1 failed check, 2 bad usage, 3 resource refused, 141 stdout was closed (| head).",
+    "Exit codes: 0 done, 1 failed check or what cannot be written, 2 bad usage, 3 resource refused, 141 stdout was closed.",
   ].join("\n");
 }
 
@@ -129,6 +121,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof AdapterUnavailableError || REFUSED.has(error.code)) return EXIT.refused;
   if (error instanceof GpuCreationError) return error.code === "gpu-internal" ? EXIT.failed : EXIT.refused;
   if (error instanceof DeviceLostError || error instanceof ShaderError) return EXIT.failed;
-  if (FAILED.has(error.code)) return EXIT.failed;
+  // a place that cannot be written, whatever was to go there
+  if (FAILED.has(error.code) || error.code.endsWith("-not-written")) return EXIT.failed;
   return EXIT.usage;
 }

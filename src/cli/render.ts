@@ -51,7 +51,7 @@ drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
   --adapter NAME    draws: auto (default), gpu, system, embedded, or an index or name of corral doctor; steps too on gpu
   --json            one JSON document on stdout
 
-Exit codes: 0 written, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 written, 1 FILE could not be written, 2 bad usage, 3 no device or no memory.
 `;
 
 const KINDS = [".png", ".gif", ".mp4", ".html"];

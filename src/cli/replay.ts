@@ -47,7 +47,8 @@ finite first, in which world and step, or in which parameter.
 A bundle is data. Whatever its format does not define is refused before anything of it runs; the code that runs is emitted
 here of its program.
 
-Exit codes: 0 done and identical, 1 the bits differ, 2 bad usage or no readable bundle, 3 no device.
+Exit codes: 0 done and identical, 1 the bits differ or a reproduction cannot be written, 2 bad usage or no readable bundle,
+3 no device.
 `;
 
 export async function run(args: string[]): Promise<number> {

@@ -86,8 +86,8 @@ Ctrl-C, SIGTERM, SIGHUP (a terminal that was closed) and a closed pipe on stdout
 run after the update under way, with a checkpoint. Where the disk is full the run goes on, and
 tries again at the next checkpoint.
 
-Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, or its end
-could not be saved, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 done, 1 --until was not reached, the update was stopped or the run was, or its folder
+or its end could not be written, 2 bad usage, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {

@@ -99,7 +99,7 @@ export async function minimise(scene: CrashScene, report: CrashFindings): Promis
   }
 }
 
-/** The same in worlds that are made once for each change of options. */
+/** The same in worlds of changes of options, of which no more are held than are tried again. */
 async function minimiseIn(worlds: Map<string, CpuWorld>, scene: CrashScene, report: CrashFindings): Promise<Minimised> {
   const { bundle, moments, row, at } = scene;
   const isPhysics = report.status.some((s) => /^BAD_Q|OVERFLOW$/.test(s));
@@ -134,6 +134,14 @@ async function minimiseIn(worlds: Map<string, CpuWorld>, scene: CrashScene, repo
     const world = worlds.get(key) ?? (await CpuWorld.create(withOptions(model, change), options, scene.deadline.check));
     worlds.set(key, world);
     return world;
+  };
+
+  /** Closes the world of a change that is tried no more. */
+  const forget = async (change: OptionOverrides): Promise<void> => {
+    const key = JSON.stringify(change);
+    if (key === JSON.stringify({})) return;
+    await worlds.get(key)?.[Symbol.asyncDispose]();
+    worlds.delete(key);
   };
 
   /** Status with which a run from step `k` ends, or none; `seen`: what acts in its physics steps. */
@@ -184,9 +192,10 @@ async function minimiseIn(worlds: Map<string, CpuWorld>, scene: CrashScene, repo
       if (attempt !== NO_PUSHES && isSame(model, options)) continue;
       const trial = { change, options, crashes: !(await goesThrough(first, attempt)) };
       trials.push(trial);
-      if (trial.crashes) continue;
-      cures.push({ trial, attempt });
-      break;
+      if (!trial.crashes) cures.push({ trial, attempt });
+      // only the first cure is tried again
+      if (cures[0]?.attempt !== attempt) await forget(options);
+      if (!trial.crashes) break;
     }
   }
 

@@ -84,8 +84,11 @@ export function sweptTask(
     } else if (Object.hasOwn(FACTORS, name)) {
       assertUndrawn(name, drawn);
       randomise[`sweep ${name}`] = { ...FACTORS[name], ...fieldsIn(model, name), scale: distribution, shared: true };
-    } else if (name === PUSH) events[PUSH] = pushOf(param);
-    else {
+    } else if (name === PUSH) {
+      if (values.some((x) => x < 0))
+        throw bad(`push is ${show(values)}; it is the most velocity, at least 0`, { name });
+      events[PUSH] = pushOf(param);
+    } else {
       const entries = Object.keys(drawn).map((entry) => `${RANDOMISE}${entry}`);
       const known = [...entries, ...Object.keys(FACTORS), PUSH, DELAY, ...paramsOf(task)];
       const { hint, nearest } = alternatives(name, known);
@@ -120,8 +123,13 @@ function ownParam(task: Task<object>, name: string): string {
 /** The fields that say anything in a model: motors have no bias. */
 function fieldsIn(model: Model, name: string): Pick<Randomisation, "field"> {
   const { field } = FACTORS[name];
-  if (typeof field === "string") return { field };
-  return { field: field.filter((one) => Array.from(model[one as "body_mass"]).some((x) => x !== 0)) };
+  if (field === "gravity") return { field };
+  const all = typeof field === "string" ? [field] : field;
+  const said = all.filter((one) => Array.from(model[one as "body_mass"]).some((x) => x !== 0));
+  if (said.length > 0) return { field: typeof field === "string" ? field : said };
+  throw bad(`${name} is a factor of ${listed([...all])}, which this model has none of that is not 0; leave it out`, {
+    name,
+  });
 }
 
 /** What a task draws itself is swept under its own name: both would move the same numbers. */

@@ -37,7 +37,10 @@ export interface Played {
   readonly lengths: Float64Array;
   readonly terminated: Uint8Array;
   readonly success: Float64Array | undefined;
+  /** Means over all steps of what the task reports. */
   readonly infos: Readonly<Record<string, number>>;
+  /** Means of it over the last steps of the episodes. */
+  readonly lasts: Readonly<Record<string, number>>;
 }
 
 /** The first episode of each world, of which those that are over are begun anew and not counted. */
@@ -47,17 +50,23 @@ async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played
   const open = new Uint8Array(n).fill(1);
   const [returns, lengths, terminated] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
   const success = env.spec.shape.infos.includes("success") ? new Float64Array(n) : undefined;
-  const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, 0]));
+  const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, [0, 0]]));
   const most = env.maxEpisodeSteps < Infinity ? env.maxEpisodeSteps : ENDLESS_STEPS;
   for (let t = 0; t < most && open.includes(1); t++) {
     const result = await env.step(Array.from(await act(env.observations)));
     const told = success && result.infos.get("success")?.values;
-    for (const name of sums.keys()) {
+    const over = Uint8Array.from(result.terminated, (x, w) => x | result.truncated[w]);
+    const isEnd = t === most - 1;
+    for (const [name, sum] of sums) {
       const values = result.infos.get(name)?.values;
       if (values?.length !== n) sums.delete(name);
-      else sums.set(name, sums.get(name)! + Array.from(values).reduce((sum, x, w) => sum + open[w] * x, 0));
+      else
+        values.forEach((x: number, w: number) => {
+          if (open[w] === 0) return;
+          sum[0] += x;
+          if (isEnd || over[w] !== 0) sum[1] += x;
+        });
     }
-    const over = Uint8Array.from(result.terminated, (x, w) => x | result.truncated[w]);
     for (let w = 0; w < n; w++) {
       if (open[w] === 0) continue;
       returns[w] += result.rewards[w];
@@ -69,8 +78,9 @@ async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played
     if (over.includes(1) && open.includes(1)) await env.reset({ options: { mask: over } });
   }
   const steps = lengths.reduce((sum, x) => sum + x, 0);
-  const infos = Object.fromEntries([...sums].map(([name, sum]) => [name, sum / steps]));
-  return { returns, lengths, terminated, success, infos };
+  const infos = Object.fromEntries([...sums].map(([name, [all]]) => [name, all / steps]));
+  const lasts = Object.fromEntries([...sums].map(([name, [, last]]) => [name, last / n]));
+  return { returns, lengths, terminated, success, infos, lasts };
 }
 
 /** Episodes that were played in parts, in order. */
@@ -78,14 +88,22 @@ export function joinPlayed(parts: readonly Played[]): Played {
   if (parts.length === 1) return parts[0];
   const all = (of: (part: Played) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)));
   const steps = parts.map(({ lengths }) => lengths.reduce((sum, x) => sum + x, 0));
-  const sum = steps.reduce((a, b) => a + b, 0);
-  const mean = (name: string) => parts.reduce((m, { infos }, i) => m + (infos[name] * steps[i]) / sum, 0);
+  const episodes = parts.map(({ lengths }) => lengths.length);
+  const total = (of: readonly number[]) => of.reduce((a, b) => a + b, 0);
+  const means = (by: "infos" | "lasts", weights: readonly number[]) =>
+    Object.fromEntries(
+      Object.keys(parts[0][by]).map((name) => [
+        name,
+        total(parts.map((part, i) => part[by][name] * weights[i])) / total(weights),
+      ]),
+    );
   return {
     returns: Float64Array.from(all(({ returns }) => returns)),
     lengths: Float64Array.from(all(({ lengths }) => lengths)),
     terminated: Uint8Array.from(all(({ terminated }) => terminated)),
     success: parts[0].success && Float64Array.from(all(({ success }) => success!)),
-    infos: Object.fromEntries(Object.keys(parts[0].infos).map((name) => [name, mean(name)])),
+    infos: means("infos", steps),
+    lasts: means("lasts", episodes),
   };
 }
 

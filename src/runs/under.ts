@@ -47,6 +47,8 @@ export interface UnderResult {
   readonly success: number | undefined;
   /** Means over all control steps of the numbers that the task reports (`info`), by name. */
   readonly infos: Readonly<Record<string, number>>;
+  /** Means of them over the last steps of episodes: what sums up, such as an angle turned, is read here. */
+  readonly lasts: Readonly<Record<string, number>>;
   /** Mean and standard error of the difference of returns from the first; undefined of the first. */
   readonly gap: { readonly mean: number; readonly stderr: number } | undefined;
   /** The largest difference of an action from that of the policy in float64 for the same observation, in parts of its range. */
@@ -111,7 +113,7 @@ function joined(parts: readonly Part[]): Part {
 }
 
 function resultOf(under: Under, { device, played, actions }: Part, first: UnderResult | undefined): UnderResult {
-  const { returns, lengths, terminated, success, infos } = played;
+  const { returns, lengths, terminated, success, infos, lasts } = played;
   const differences = first && returns.map((x, i) => x - first.returns[i]);
   return {
     under,
@@ -123,6 +125,7 @@ function resultOf(under: Under, { device, played, actions }: Part, first: UnderR
     terminated: meanOf(terminated),
     success: success && meanOf(success.map((x) => Number(x !== 0))),
     infos,
+    lasts,
     gap: differences && { mean: meanOf(differences), stderr: stderrOf(differences) },
     actions,
   };

@@ -100,8 +100,8 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const end = (status: number, found: Answer = { type: "text/plain", body: "" }) => {
-    response.writeHead(status, { ...HEADERS, "Content-Type": `${found.type}; charset=utf-8` });
+  const end = (status: number, found: Answer = { type: "text/plain", body: "" }, more: Record<string, string> = {}) => {
+    response.writeHead(status, { ...HEADERS, ...more, "Content-Type": `${found.type}; charset=utf-8` });
     response.end(found.body);
   };
   const { host, origin, "sec-fetch-site": site } = request.headers;
@@ -110,8 +110,10 @@ async function answer(
   if (origin !== undefined && origin !== `http://${host}`) return end(403);
   if (site !== undefined && site !== "same-origin" && site !== "none") return end(403);
   const [path, search = ""] = (request.url ?? "").split("?");
-  const [, given = "", name = "", ...more] = path.split("/");
+  const [, given = "", name, ...more] = path.split("/");
   if (!isSame(given, token) || more.length > 0) return end(404);
+  // the page's files are beside it
+  if (name === undefined) return end(308, { type: "text/plain", body: "" }, { Location: `/${token}/` });
 
   if (request.method === "GET" && Object.hasOwn(routes.get, name)) {
     const gone = new AbortController();

@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { defineTask, makeVec, type Randomisation, type Task } from "../../src/env/index.ts";
 import { Deadline } from "../../src/crash/deadline.ts";
+import { CpuWorld } from "../../src/crash/cpu-world.ts";
 import { bisect } from "../../src/crash/bisect.ts";
 import { minimise } from "../../src/crash/minimise.ts";
 import { modelAt } from "../../src/crash/physics-facts.ts";
@@ -32,6 +33,23 @@ async function bundleOf(task: Task<object>, action: number, steps: number) {
   const actions = new Float32Array(env.actionSpace.size).fill(action);
   for (let t = 0; t < steps; t++) await env.step(actions);
   return readBundle(env.health().bundles[0]);
+}
+
+/** Counts worlds on the CPU from now on: the most at a time, and those that are left. */
+function countedWorlds(): () => { readonly most: number; readonly now: number } {
+  let [most, now] = [0, 0];
+  const create = CpuWorld.create.bind(CpuWorld);
+  const spy = vi.spyOn(CpuWorld, "create").mockImplementation(async (...args) => {
+    const world = await create(...args);
+    most = Math.max(most, ++now);
+    const close = world[Symbol.asyncDispose].bind(world);
+    world[Symbol.asyncDispose] = () => (now--, close());
+    return world;
+  });
+  return () => {
+    spy.mockRestore();
+    return { most, now };
+  };
 }
 
 describe("a world that drew its own model", () => {
@@ -94,8 +112,12 @@ describe("a world that drew its own model", () => {
     const late = { ...scene, deadline: new Deadline(bundle, 0) };
     await expect(secondOpinion(late, found)).rejects.toMatchObject({ code: "replay-endless" });
     await expect(minimise(late, found)).rejects.toMatchObject({ code: "replay-endless" });
+    const held = countedWorlds();
     const minimised = await minimise(scene, found);
     expect(minimised.cures[0].change).toMatch(/^timestep/);
+    // as it is, the first cure, and the change under trial
+    expect(minimised.trials.length).toBeGreaterThan(4);
+    expect(held()).toEqual({ most: 3, now: 0 });
     const [file] = writeReproduction(join(directory, "program"), bundle, minimised);
     const index = pathToFileURL(join(ROOT, "src/index.ts")).href;
     writeFileSync(file, readFileSync(file, "utf8").replace('from "corral"', `from ${JSON.stringify(index)}`));

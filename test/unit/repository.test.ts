@@ -49,6 +49,14 @@ test("the lock file names no registry", () => {
   expect(named.map(([name]) => name)).toEqual([]);
 });
 
+test("a bench that prints ends quietly where its output is closed", () => {
+  const benches = files.filter(
+    ({ file, text }) => /^bench\/[^/]*\.ts$/.test(file) && /console\.log|stdout\.write/.test(text),
+  );
+  expect(benches.length).toBeGreaterThan(10);
+  expect(benches.filter(({ text }) => !/^guardOutput\(\);$/m.test(text)).map(({ file }) => file)).toEqual([]);
+});
+
 test("no test is focused", () => {
   const tests = files.filter(({ file }) => file.startsWith("test/") && file.endsWith(".test.ts"));
   const focused = tests.filter(({ text }) => /\b(test|it|describe)\.only\b/.test(text)).map(({ file }) => file);

@@ -123,6 +123,12 @@ describe("--minimise", () => {
     expect(await failsAgain(out)).toContain("qfrc_applied: [3.4028234663852886e+38]");
   });
 
+  test("says that it cannot write the program, as other commands do", async () => {
+    const out = join(bundles.get("stiff spring")!, "tables.json", "below");
+    const { code, stderr } = await corralInside(["replay", bundles.get("stiff spring")!, "--minimise", "--out", out]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("[reproduction-not-written]")]);
+  });
+
   test("has nothing to do where the physics is not what failed", async () => {
     const path = bundles.get("reward division")!;
     const { code, stdout, stderr } = await corralInside(["replay", path, "--bisect", "--minimise"]);

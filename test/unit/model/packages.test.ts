@@ -13,6 +13,7 @@ const TET = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 
 const SCENE = `<mujoco model="scene"><include file="robot.xml"/></mujoco>`;
 const ROBOT = `<mujoco><compiler meshdir="assets"/><asset><mesh file="a.obj"/></asset>
   <worldbody><body><freejoint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>`;
+const OTHER = `<mujoco model="other"/>`;
 const FILES = { "bot/scene.xml": SCENE, "bot/robot.xml": ROBOT, "bot/assets/a.obj": TET };
 
 const urdf = (mesh: string, more = "") => `<?xml version="1.0"?><robot name="r">${more}
@@ -79,11 +80,14 @@ describe("a model in a zip", () => {
   });
 
   test("is chosen by its path where there are several", async () => {
-    const path = put("two.zip", zip({ ...FILES, "bot/other.xml": `<mujoco model="other"/>` }));
+    const path = put("two.zip", zip({ "bot/deep/far.xml": OTHER, ...FILES, "bot/other.xml": OTHER }));
     const error = await refusal(loadModel(path));
     expect(error.code).toBe("several-models");
-    expect(error.message).toContain("bot/scene.xml, bot/other.xml");
+    expect(error.message).toContain("bot/scene.xml, bot/other.xml, bot/deep/far.xml");
     expect((await loadModel(`${path}/bot/other.xml`)).name).toBe("other");
+    // and where one lies nearer to the root than the other
+    const further = await refusal(loadModel(put("further.zip", zip({ ...FILES, "bot/deep/far.xml": OTHER }))));
+    expect(further.message).toContain("2 models: bot/scene.xml, bot/deep/far.xml");
     expect((await refusal(loadModel(`${path}/bot/none.xml`))).code).toBe("missing-file");
   });
 

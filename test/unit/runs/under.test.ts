@@ -5,9 +5,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { run as evaluate } from "../../../src/cli/evaluate.ts";
+import { register, taskOf } from "../../../src/env/registry.ts";
+import { defineTask } from "../../../src/env/index.ts";
+import { exportPolicy } from "../../../src/export/index.ts";
 import { encodePolicyOnnx } from "../../../src/export/onnx.ts";
 import { evaluateUnder } from "../../../src/runs/under.ts";
 import { play } from "../../../src/runs/play.ts";
+import { corralInside } from "../../support/cli-inside.ts";
 import { TINY, trainInto } from "../../support/runs.ts";
 
 const env = { device: "wasm" };
@@ -53,12 +57,46 @@ test("means of what a task reports", async () => {
     env,
     encode: encodePolicyOnnx,
   });
-  for (const { infos, meanLength } of results) {
+  for (const { infos, lasts, meanLength } of results) {
     expect(Object.keys(infos)).toEqual(["x_position", "z_distance_from_origin", "x_velocity"]);
     expect(meanLength).toBeGreaterThan(0);
     // m/s; both make the same few steps, but for float32
     expect(Math.abs(infos.x_velocity - results[0].infos.x_velocity)).toBeLessThan(0.05);
+    expect(Object.keys(lasts)).toEqual(Object.keys(infos));
   }
+});
+
+test("what sums up is read at the ends of episodes", async () => {
+  const task = defineTask({
+    ...taskOf("InvertedPendulum-v5"),
+    id: "Counted",
+    info: { steps: "episode_length", odd: "episode_length % 2" },
+  });
+  register(task as never);
+  const given = { under: ["corral", "mujoco"], episodes: 3, seed: 5, env: { ...env, env: "Counted" } } as const;
+  const policy = join(folder, "pendulum.safetensors");
+  await exportPolicy(runOf("pendulum"), { format: "safetensors", to: policy });
+  for (const worlds of [undefined, 2]) {
+    const { results } = await evaluateUnder(policy, { ...given, worlds, encode: encodePolicyOnnx });
+    for (const { infos, lasts, meanLength } of results) {
+      expect(lasts.steps).toBeCloseTo(meanLength, 10);
+      expect(infos.steps).toBeLessThan(meanLength);
+      expect(lasts.odd).not.toBe(infos.odd);
+    }
+  }
+  const { stdout } = await corralInside([
+    "evaluate",
+    policy,
+    "--env",
+    "Counted",
+    "--under",
+    "corral",
+    "--device",
+    "wasm",
+  ]);
+  expect(stdout).toMatch(
+    /what the task reports, means\n +under +of +steps +odd\n +corral +all steps .*\n +corral +last steps /,
+  );
 });
 
 test("the command says what it takes", async () => {
