@@ -7,13 +7,13 @@ import { bad, onlyOptions, UNIT, wanted, type Terrain } from "./terrain.ts";
 export interface ImageTerrainOptions {
   /** Width of a pixel (m). Default 0.1. */
   readonly cell?: number;
-  /** Height of white above black (m). */
+  /** Height of the brightest pixel above the darkest (m). */
   readonly height: number;
 }
 
 /**
- * The terrain that a PNG shows, white the highest: one patch, whose middle is the picture's. MuJoCo reads the picture, and
- * stretches its greys, 256 of them (of 16 bits the upper 8), from black to white.
+ * The terrain that a PNG shows, its brightest pixel the highest: one patch, whose middle is the picture's. MuJoCo reads the
+ * picture: 256 greys (of 16 bits the upper 8; of colours the red), stretched from the darkest to the brightest. Alpha is nothing.
  * @throws CorralError bad-terrain, of a picture that cannot be read with MuJoCo's own words, missing-file
  */
 export async function terrainFromImage(png: URL | string | Uint8Array, options: ImageTerrainOptions): Promise<Terrain> {

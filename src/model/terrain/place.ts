@@ -5,7 +5,7 @@ import { alternatives } from "../../core/names.ts";
 import { mjtObj } from "../enums.ts";
 import type { Model } from "../model-data.ts";
 import { groundBoxes } from "./boxes.ts";
-import { bad, patchAt, spanOf, type Terrain } from "./terrain.ts";
+import { bad, onlyOptions, patchAt, spanOf, type Terrain } from "./terrain.ts";
 
 /** Name of the height field in the MJCF, or of the body that the boxes are of. */
 export const GROUND = "corral-terrain";
@@ -46,7 +46,9 @@ export const groundPlace = ({ ground, geom }: PlacedTerrain) =>
     : ({ field: "geom_pos", kind: "geom", name: geom } as const);
 
 /** @throws CorralError bad-terrain */
-function checkContacts({ priority, solref }: PlacedTerrain): void {
+function checkContacts(terrain: PlacedTerrain): void {
+  onlyOptions("a terrain", terrain, ["ground", "geom", "priority", "solref"]);
+  const { priority, solref } = terrain;
   if (priority !== undefined && !Number.isInteger(priority))
     throw new CorralError("bad-terrain", `priority of a terrain is ${show(priority)}; it is a whole number.`);
   if (solref !== undefined && !(Array.isArray(solref) && solref.length === 2 && solref.every(Number.isFinite)))

@@ -93,6 +93,7 @@ function gradedOf(
   column: TerrainColumn,
   place: string,
   as: TerrainForm,
+  cell: number,
 ): { kind: TerrainKind; at: (d: number) => Record<string, number> } {
   const { kind, ...own } = typeof column === "string" ? { kind: column } : (column ?? {});
   if (typeof kind !== "string")
@@ -104,10 +105,11 @@ function gradedOf(
     if (!Object.hasOwn(params, name))
       throw bad(`${place}: ${kind} has no parameter "${name}"; ${alternatives(name, Object.keys(params)).hint}`);
     const ends = Array.isArray(value) && value.length === 2 ? value : [value];
-    const fits = (x: unknown) => isFinite(x) && (lengths.includes(name) ? x > 0 : x >= 0);
-    if (!ends.every(fits))
+    // of parts much smaller than cells more are drawn than can be counted
+    const least = lengths.includes(name) ? cell / 10 : 0;
+    if (!ends.every((x) => isFinite(x) && x >= least))
       throw bad(
-        `${place}: ${name} is ${show(value)}; it is a number ${lengths.includes(name) ? "above" : "of at least"} 0, or two: for the easiest row and the hardest`,
+        `${place}: ${name} is ${show(value)}; it is a number of at least ${least}, or two: for the easiest row and the hardest`,
       );
     const steepest = as === "boxes" ? STEEPEST_SLAB : 1.5;
     if (name === "angle" && !ends.every((x) => (x as number) < steepest))
@@ -153,7 +155,7 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   if (ncol * nrow > MOST_POINTS)
     throw bad(`a terrain of ${ncol} x ${nrow} points is too large; it has at most ${MOST_POINTS}. Take larger cells`);
 
-  const graded = columns.map((column, j) => gradedOf(column, `column ${j} of a terrain`, as));
+  const graded = columns.map((column, j) => gradedOf(column, `column ${j} of a terrain`, as, cell));
   const draw = (): Pick<Terrain, "heights" | "inclined"> => {
     const heights = new Int32Array(ncol * nrow);
     const boxes: GroundBox[] = [];

@@ -134,7 +134,7 @@ describe("a terrain that cannot be is refused", () => {
     [{ columns: [] }, /list of kinds: flat, rough/],
     [{ columns: ["stair-up"] }, /nearest: stairs-up/],
     [{ columns: [{ kind: "stairs-up", raise: 1 }] }, /no parameter "raise"; nearest: rise/],
-    [{ columns: [{ kind: "stairs-up", tread: 0 }] }, /tread is 0; it is a number above 0/],
+    [{ columns: [{ kind: "stairs-up", tread: 0 }] }, /tread is 0; it is a number of at least 0.01/],
     [{ columns: [{ kind: "slope-up", angle: 1.6 }] }, /below 1.5 rad/],
     [{ columns: ["flat"], rows: 0 }, /rows of a terrain is 0/],
     [{ columns: ["flat"], cell: 0.3 }, /patch of a terrain is 8 m, which is no whole number of cells of 0.3 m/],
@@ -260,6 +260,13 @@ describe("a terrain from a picture", () => {
     expect(heights.slice(3)).toEqual([0, expect.closeTo((2 * 128) / 255, 3), 2]);
   });
 
+  test("stretches the greys that are there; of colours red counts, and alpha does not", async () => {
+    const rgba = [50, 60, 70, 70].flatMap((grey, i) => [grey, 255 * (i % 2), 9 * i, 80 * i]);
+    const png = new Uint8Array(encodePng({ width: 2, height: 2, rgba: Uint8Array.from(rgba) }));
+    const t = await terrainFromImage(png, { height: 2 });
+    expect(Array.from(t.heights, (h) => h * t.unit)).toEqual([2, 2, 0, 1]);
+  });
+
   test("what is no picture is refused", async () => {
     await expect(terrainFromImage(new Uint8Array(8), { height: 1 })).rejects.toMatchObject({
       code: "bad-terrain",
@@ -291,6 +298,15 @@ test("priority and solref of a terrain are its field's, of a task's too", async 
   expect(contactsOf(await loadTaskModel({ model: FLOOR, terrain: { ground, geom: "floor" } }))).toEqual([0, 0.02, 1]);
 });
 
+test.each([
+  { kind: "squares", size: 1e-6 },
+  { kind: "rough", spacing: [0.2, 0.001] },
+])("parts that cells cannot show are refused: $kind", (column) => {
+  expect(() => makeTerrain({ columns: [column as never] })).toThrow(
+    /^\[bad-terrain\] column 0 of a terrain: \w+ is .*; it is a number of at least 0\.01, or two/,
+  );
+});
+
 test("a seed that is none is refused before anything is drawn", () => {
   for (const seed of [-1, 1.5])
     expect(() => makeTerrain({ seed, columns: ["rough"] })).toThrow(`[bad-seed] seed is ${seed}`);
@@ -298,6 +314,7 @@ test("a seed that is none is refused before anything is drawn", () => {
 
 test.each([
   { own: { priority: 0.5 }, says: "priority of a terrain is 0.5" },
+  { own: { prioritty: 1 }, says: 'a terrain has no option "prioritty"; nearest: priority' },
   { own: { solref: [0.01] }, says: "solref of a terrain is [0.01]" },
 ])("$says", async ({ own, says }) => {
   const terrain = { ground: makeTerrain({ columns: ["flat"] }), geom: "floor", ...own } as never;
