@@ -56,11 +56,11 @@ export const MODELS = { ${models.join(", ")} };`;
 
 /** Tables whose rows have descriptions. */
 const DESCRIBED =
-  /[/\\]src[/\\](model[/\\]fields[/\\].*|physics[/\\]stages|rl[/\\]tables[/\\].*|.*[/\\](options|shared-options|config))\.ts$/;
+  /[/\\]src[/\\](model[/\\](fields[/\\].*|terrain[/\\]kinds|model)|env[/\\]js-env|physics[/\\]stages|rl[/\\]tables[/\\].*|.*[/\\](options|shared-options|config))\.ts$/;
 
-/** What comes before the description in a row of the field table and of the stages, and the description. */
-const ROW = /(\brow\(\s*"[^"]*",\s*"[^"]*",\s*\[[^\]]*\],\s*"[^"]*",\s*)"[^"]*"/g;
-const DOC = /(\bdoc:\s*)"[^"]*"/g;
+/** What comes before the unit in a row of the field table, the unit and the description; descriptions of stages and options. */
+const ROW = /(\brow\(\s*"[^"]*",\s*"[^"]*",\s*\[[^\]]*\]),\s*"[^"]*",\s*"[^"]*"/g;
+const DOC = /\bdoc:\s*"[^"]*"(?!\s*\+),?/g;
 /** A member of a struct with its description. */
 const MEMBER = /\[\s*("(?:[uif]32|vec4<\w+>|array<[^"]*>)"),\s*"[^"]*",?\s*\]/g;
 
@@ -84,7 +84,7 @@ const host = {
 
     // descriptions of fields, stages, structs and options are for docs and commands of Node
     onLoad({ filter: DESCRIBED }, ({ path }) => ({
-      contents: readFileSync(path, "utf8").replace(ROW, '$1""').replace(DOC, '$1""').replace(MEMBER, "$1"),
+      contents: readFileSync(path, "utf8").replace(ROW, "$1").replace(DOC, "").replace(MEMBER, "$1"),
       loader: "ts",
     }));
 

@@ -54,19 +54,25 @@ function mixedParams(model: Model, g1: number, g2: number): ContactParams {
   };
 }
 
-/** The same, made once for geoms that do not differ in what is combined: pairs are many more than kinds of geoms. */
-export function sharedParams(model: Model): (g1: number, g2: number) => ContactParams {
+/** Of each geom the number of its kind: those of one kind have the same values. */
+export function kindsOf(ngeom: number, of: (geom: number) => readonly number[]): number[] {
   const kinds = new Map<string, number>();
-  const kindOf = Array.from({ length: model.ngeom }, (_, g) => {
-    const { condim, friction, solref, solimp, adhesion } = ownParams(model, g);
-    const own = [condim, ...friction, ...solref, ...solimp, adhesion, model.geom_priority[g], model.geom_solmix[g]];
-    const key = own.join();
+  return Array.from({ length: ngeom }, (_, g) => {
+    const key = of(g).join();
     if (!kinds.has(key)) kinds.set(key, kinds.size);
     return kinds.get(key)!;
   });
+}
+
+/** The same, made once for geoms that do not differ in what is combined: pairs are many more than kinds of geoms. */
+export function sharedParams(model: Model) {
+  const kindOf = kindsOf(model.ngeom, (g) => {
+    const { condim, friction, solref, solimp, adhesion } = ownParams(model, g);
+    return [condim, ...friction, ...solref, ...solimp, adhesion, model.geom_priority[g], model.geom_solmix[g]];
+  });
   const known = new Map<number, ContactParams>();
-  return (g1, g2) => {
-    const key = kindOf[g1] * kinds.size + kindOf[g2];
+  const of = (g1: number, g2: number): ContactParams => {
+    const key = kindOf[g1] * model.ngeom + kindOf[g2];
     let params = known.get(key);
     if (!params) {
       const mixed = mixedParams(model, g1, g2);
@@ -75,6 +81,7 @@ export function sharedParams(model: Model): (g1: number, g2: number) => ContactP
     }
     return params;
   };
+  return { kindOf, of };
 }
 
 /** Friction as MuJoCo bounds it. */

@@ -3,58 +3,44 @@ import { mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj 
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
 import type { Model } from "./model-data.ts";
-import { bounded, sharedParams, type ContactParams } from "./pair-params.ts";
+import { GeomPairs, type GeomPair, type PairNumbers } from "./pair-list.ts";
+import { bounded, kindsOf, sharedParams, type ContactParams } from "./pair-params.ts";
 
-/** A pair of geoms that can touch, with the combined parameters of its contacts. */
-export interface GeomPair {
-  /** The two geoms; as in mjContact.geom, the first has the lower mjtGeom. */
-  readonly geom1: number;
-  readonly geom2: number;
-  /** The explicit <pair>, -1: found by filtering. */
-  readonly ipair: number;
-  /** Most contacts that the collider of the two types makes. */
-  readonly ncon: number;
-  /** Constraint rows that each contact makes; 0 if neither body can move. */
-  readonly nrow: number;
-  readonly condim: number;
-  /** mjContact.friction: tangent 1, 2, spin, roll 1, 2. */
-  readonly friction: readonly number[];
-  readonly solref: readonly number[];
-  readonly solreffriction: readonly number[];
-  readonly solimp: readonly number[];
-  /** mjContact.includemargin: a contact nearer than this makes rows (m). */
-  readonly margin: number;
-  /** Contacts are detected up to margin + gap (m). */
-  readonly gap: number;
-  /** Force up to which a contact pulls (N); an adhesive contact has a row in the gap too. */
-  readonly adhesion: number;
-}
+export type { GeomPair, GeomPairs, PairNumbers } from "./pair-list.ts";
 
 const isSet = (model: Model, bit: number) => (model.opt.disableflags & bit) !== 0;
 const row = (values: Float64Array, id: number, width: number) =>
   Array.from(values.subarray(id * width, (id + 1) * width));
 
-/** Do two geoms' bits let them touch? */
-function bitsMatch(model: Model, g1: number, g2: number): boolean {
-  const { geom_contype: type, geom_conaffinity: affinity } = model;
-  return (type[g1] & affinity[g2]) !== 0 || (type[g2] & affinity[g1]) !== 0;
-}
-
-/** Do the bodies of a pair get their geoms tested at all (filterBodyPair, canCollide2)? */
-function bodiesMatch(model: Model, b1: number, b2: number): boolean {
+/** Whether the bodies of a pair get their geoms tested at all (filterBodyPair, canCollide2). */
+function bodyFilter(model: Model): (b1: number, b2: number) => boolean {
   const { body_weldid: weld, body_parentid: parent, body_dofnum: dofnum } = model;
   const { body_contype: type, body_conaffinity: affinity } = model;
-  const [weld1, weld2] = [weld[b1], weld[b2]];
-  if (weld1 === weld2) return false;
+  const filtersParents = !isSet(model, mjtDisableBit.FILTERPARENT);
+  return (b1, b2) => {
+    const [weld1, weld2] = [weld[b1], weld[b2]];
+    if (weld1 === weld2) return false;
+    if ((type[b1] & affinity[b2]) === 0 && (type[b2] & affinity[b1]) === 0) return false;
 
-  // no force can act between bodies that cannot move
-  if (dofnum[weld1] === 0 && dofnum[weld2] === 0) return false;
+    // no force can act between bodies that cannot move
+    if (dofnum[weld1] === 0 && dofnum[weld2] === 0) return false;
 
-  // a body does not touch its parent, unless that is the world
-  const isParent = weld1 === weld[parent[weld2]] || weld2 === weld[parent[weld1]];
-  if (!isSet(model, mjtDisableBit.FILTERPARENT) && weld1 !== 0 && weld2 !== 0 && isParent) return false;
+    // a body does not touch its parent, unless that is the world
+    const isParent = weld1 === weld[parent[weld2]] || weld2 === weld[parent[weld1]];
+    return !(filtersParents && weld1 !== 0 && weld2 !== 0 && isParent);
+  };
+}
 
-  return (type[b1] & affinity[b2]) !== 0 || (type[b2] & affinity[b1]) !== 0;
+/** Whether MuJoCo has a collider for two geoms: none where both are ground. */
+const hasCollider = ({ geom_type }: Model, g1: number, g2: number): boolean => {
+  const higher = Math.max(geom_type[g1], geom_type[g2]);
+  return higher !== PLANE && higher !== HFIELD;
+};
+
+/** Whether two geoms' bits let them touch, and MuJoCo has a collider for them. */
+function geomFilter(model: Model): (g1: number, g2: number) => boolean {
+  const { geom_contype: type, geom_conaffinity: affinity } = model;
+  return (g1, g2) => ((type[g1] & affinity[g2]) !== 0 || (type[g2] & affinity[g1]) !== 0) && hasCollider(model, g1, g2);
 }
 
 const { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
@@ -100,12 +86,6 @@ export function meetsInFaces(model: Model, { geom1, geom2, margin, gap }: GeomPa
   return !hasFormula(types) && types.every((type) => FLAT.has(type)) && margin + gap <= 0;
 }
 
-/** Does MuJoCo have a collider for these two? */
-function hasCollider(model: Model, g1: number, g2: number): boolean {
-  const higher = Math.max(model.geom_type[g1], model.geom_type[g2]);
-  return higher !== PLANE && higher !== HFIELD;
-}
-
 /** MuJoCo keeps no more contacts of one geom with one height field (mjMAXCONPAIR). */
 export const MOST_FIELD_CONTACTS = 50;
 
@@ -122,12 +102,10 @@ function prismsUnder(model: Model, field: number, geom: number): number {
 }
 
 /** Prisms that a geom covers at most of a height field that it may touch. */
-export const mostPrisms = (model: Model, pairs: readonly GeomPair[]): number =>
-  pairs.reduce(
-    (most, { geom1, geom2 }) =>
-      model.geom_type[geom1] === HFIELD ? Math.max(most, prismsUnder(model, geom1, geom2)) : most,
-    0,
-  );
+export const mostPrisms = (model: Model, pairs: GeomPairs): number =>
+  pairs
+    .filter(({ type1 }) => type1 === HFIELD)
+    .reduce((most, { geom1, geom2 }) => Math.max(most, prismsUnder(model, geom1, geom2)), 0);
 
 /** Most contacts of a collider, the lower type first. Those we do not have get MuJoCo's own bound. */
 function maxContacts(model: Model, geom1: number, geom2: number): number {
@@ -148,33 +126,28 @@ function contactRows(model: Model, condim: number): number {
 
 const NONE: readonly number[] = [0, 0];
 
-function makePair(model: Model, a: number, b: number, ipair: number, mixed: ReturnType<typeof sharedParams>): GeomPair {
-  const [geom1, geom2] = model.geom_type[a] > model.geom_type[b] ? [b, a] : [a, b];
+function pairNumbers(model: Model, geom1: number, geom2: number, ipair: number, given?: ContactParams): PairNumbers {
+  const params: ContactParams = given ?? {
+    condim: model.pair_dim[ipair],
+    friction: bounded(row(model.pair_friction, ipair, 5)),
+    solref: row(model.pair_solref, ipair, 2),
+    solimp: row(model.pair_solimp, ipair, 5),
+    adhesion: model.pair_adhesion[ipair],
+  };
   const explicit = ipair >= 0;
-  const params: ContactParams = explicit
-    ? {
-        condim: model.pair_dim[ipair],
-        friction: bounded(row(model.pair_friction, ipair, 5)),
-        solref: row(model.pair_solref, ipair, 2),
-        solimp: row(model.pair_solimp, ipair, 5),
-        adhesion: model.pair_adhesion[ipair],
-      }
-    : mixed(geom1, geom2);
-
   const override = (model.opt.enableflags & mjtEnableBit.OVERRIDE) !== 0;
   const { opt } = model;
   const friction = override ? bounded(opt.o_friction) : params.friction;
   const solreffriction = explicit ? row(model.pair_solreffriction, ipair, 2) : NONE;
   const margin = explicit ? model.pair_margin[ipair] : model.geom_margin[geom1] + model.geom_margin[geom2];
   const gap = explicit ? model.pair_gap[ipair] : model.geom_gap[geom1] + model.geom_gap[geom2];
-  const moves = [geom1, geom2].some((g) => model.body_dofnum[model.body_weldid[model.geom_bodyid[g]]] > 0);
 
   return {
-    geom1,
-    geom2,
+    type1: model.geom_type[geom1],
+    type2: model.geom_type[geom2],
     ipair,
     ncon: maxContacts(model, geom1, geom2),
-    nrow: moves ? contactRows(model, params.condim) : 0,
+    nrow: moves(model, geom1) || moves(model, geom2) ? contactRows(model, params.condim) : 0,
     condim: params.condim,
     friction,
     solref: override ? opt.o_solref : params.solref,
@@ -186,29 +159,61 @@ function makePair(model: Model, a: number, b: number, ipair: number, mixed: Retu
   };
 }
 
-/** Geom pairs of two bodies, in contact order. */
-function pairsOfBodies(
-  model: Model,
-  b1: number,
-  b2: number,
-  merged: ReadonlySet<string>,
-  mixed: ReturnType<typeof sharedParams>,
-): GeomPair[] {
-  const out: GeomPair[] = [];
-  const { body_geomadr: adr, body_geomnum: num } = model;
-  for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
-    for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
-      const known = merged.size > 0 && (merged.has(`${g1} ${g2}`) || merged.has(`${g2} ${g1}`));
-      if (!known && hasCollider(model, g1, g2) && bitsMatch(model, g1, g2))
-        out.push(makePair(model, g1, g2, -1, mixed));
-    }
+const moves = (model: Model, geom: number) => model.body_dofnum[model.body_weldid[model.geom_bodyid[geom]]] > 0;
+
+/** Pairs as they are found; geoms that do not differ in what pairs have share its numbers. */
+class PairMaker {
+  readonly #model: Model;
+  readonly #mixed: ReturnType<typeof sharedParams>;
+  readonly #kindOf: readonly number[];
+  readonly #known = new Map<number, number>();
+  readonly #columns = [0, 1, 2].map((): number[] => []);
+  readonly #kinds: PairNumbers[] = [];
+
+  constructor(model: Model) {
+    this.#model = model;
+    this.#mixed = sharedParams(model);
+    // what a height field's pairs can make follows from the sizes of both
+    const sized = model.geom_type.includes(HFIELD);
+    this.#kindOf = kindsOf(model.ngeom, (g) => [
+      this.#mixed.kindOf[g],
+      model.geom_type[g],
+      model.geom_margin[g],
+      model.geom_gap[g],
+      Number(moves(model, g)),
+      sized ? g : 0,
+    ]);
   }
 
-  // the tree search of bodies with several geoms sorts its contacts by their geoms
-  const single = num[b1] === 1 && num[b2] === 1;
-  const midphase = !isSet(model, mjtDisableBit.MIDPHASE) && model.body_bvhadr[b1] >= 0 && model.body_bvhadr[b2] >= 0;
-  if (!single && midphase) out.sort((p, q) => p.geom1 - q.geom1 || p.geom2 - q.geom2);
-  return out;
+  put(a: number, b: number, ipair = -1): void {
+    const { geom_type } = this.#model;
+    const [geom1, geom2] = geom_type[a] > geom_type[b] ? [b, a] : [a, b];
+    const [column1, column2, kinds] = this.#columns;
+    column1.push(geom1);
+    column2.push(geom2);
+    kinds.push(ipair < 0 ? this.#found(geom1, geom2) : this.#add(geom1, geom2, ipair));
+  }
+
+  #found(geom1: number, geom2: number): number {
+    const key = this.#kindOf[geom1] * this.#model.ngeom + this.#kindOf[geom2];
+    let kind = this.#known.get(key);
+    if (kind === undefined) this.#known.set(key, (kind = this.#add(geom1, geom2, -1)));
+    return kind;
+  }
+
+  #add(geom1: number, geom2: number, ipair: number): number {
+    const given = ipair < 0 ? this.#mixed.of(geom1, geom2) : undefined;
+    return this.#kinds.push(pairNumbers(this.#model, geom1, geom2, ipair, given)) - 1;
+  }
+
+  get length(): number {
+    return this.#columns[0].length;
+  }
+
+  get pairs(): GeomPairs {
+    const [geom1, geom2, kind] = this.#columns;
+    return new GeomPairs(geom1, geom2, kind, this.#kinds);
+  }
 }
 
 const noContacts = (model: Model) => isSet(model, mjtDisableBit.CONSTRAINT | mjtDisableBit.CONTACT);
@@ -216,18 +221,16 @@ const noContacts = (model: Model) => isSet(model, mjtDisableBit.CONSTRAINT | mjt
 /** How many pairs of geoms may touch, counted without making them; counts on to a little more than `most` at least. */
 export function countPairs(model: Model, most = Infinity): number {
   if (noContacts(model)) return 0;
-  const { body_geomadr: adr, body_geomnum: num, geom_contype: type, geom_conaffinity: affinity } = model;
+  const { body_geomadr: adr, body_geomnum: num } = model;
   const excluded = new Set(model.exclude_signature);
+  const [bodiesMatch, geomsMatch] = [bodyFilter(model), geomFilter(model)];
   let count = model.npair;
   for (let b1 = 0; b1 < model.nbody && count <= most; b1++) {
     if (num[b1] === 0) continue;
     for (let b2 = b1 + 1; b2 < model.nbody; b2++) {
-      if (num[b2] === 0 || !bodiesMatch(model, b1, b2) || excluded.has((b1 << 16) + b2)) continue;
+      if (num[b2] === 0 || !bodiesMatch(b1, b2) || excluded.has((b1 << 16) + b2)) continue;
       for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
-        for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
-          const matches = (type[g1] & affinity[g2]) !== 0 || (type[g2] & affinity[g1]) !== 0;
-          if (matches && hasCollider(model, g1, g2)) count++;
-        }
+        for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) if (geomsMatch(g1, g2)) count++;
       }
     }
   }
@@ -240,65 +243,87 @@ export const MAX_PAIRS = 1 << 21;
 /** Pairs that a refusal counts on to, in a moment. */
 const MOST_COUNTED = 1 << 24;
 
-/** Throws `too-many-pairs` before anything is done with each of them. */
-function checkPairs(model: Model): void {
-  if (countPairs(model, MAX_PAIRS) <= MAX_PAIRS) return;
+function tooManyPairs(model: Model): CorralError {
   const pairs = countPairs(model, MOST_COUNTED);
   const counted = pairs > MOST_COUNTED ? `more than ${MOST_COUNTED}` : `${pairs}`;
   const name = model.name === "" ? "the model" : `model "${inLine(model.name)}"`;
-  throw new CorralError(
+  return new CorralError(
     "too-many-pairs",
     `${counted} pairs among the ${model.ngeom} geoms of ${name} may touch, and each world tests all of them; ${MAX_PAIRS} are the most. Give geoms that never meet contype and conaffinity bits that do not match, exclude pairs of bodies, or put fewer bodies into one world and more worlds into the batch.`,
     { pairs, most: MAX_PAIRS, ngeom: model.ngeom },
   );
 }
 
-const known = new WeakMap<Model, readonly GeomPair[]>();
+const known = new WeakMap<Model, GeomPairs>();
 
 /**
  * All geom pairs whose contacts a step may make, in MuJoCo's contact order: by the signature of the two bodies,
  * explicit pairs first, then by geom. Empty if contacts are disabled.
  * @throws CorralError too-many-pairs
  */
-export function geomPairs(model: Model): readonly GeomPair[] {
+export function geomPairs(model: Model): GeomPairs {
   let pairs = known.get(model);
   if (pairs) return pairs;
-  checkPairs(model);
   pairs = makePairs(model);
   known.set(model, pairs);
   return pairs;
 }
 
-function makePairs(model: Model): GeomPair[] {
-  if (noContacts(model)) return [];
+/** A model whose pairs are those of another, if these were made. */
+export function withPairsOf(before: Model, model: Model): Model {
+  const pairs = known.get(before);
+  if (pairs) known.set(model, pairs);
+  return model;
+}
 
-  const out: GeomPair[] = [];
-  const mixed = sharedParams(model);
+function makePairs(model: Model): GeomPairs {
+  const maker = new PairMaker(model);
+  if (noContacts(model)) return maker.pairs;
+
+  const { ngeom, geom_type, body_geomadr: adr, body_geomnum: num, body_bvhadr: bvh } = model;
+  const [bodiesMatch, geomsMatch] = [bodyFilter(model), geomFilter(model)];
   let next = 0;
   // explicit pairs up to a signature; their geoms are not paired again
-  const takeExplicit = (signature: number): Set<string> => {
-    const taken = new Set<string>();
+  const takeExplicit = (signature: number): Set<number> => {
+    const taken = new Set<number>();
     for (; next < model.npair && model.pair_signature[next] <= signature; next++) {
       const [g1, g2] = [model.pair_geom1[next], model.pair_geom2[next]];
-      if (model.pair_signature[next] === signature) taken.add(`${g1} ${g2}`);
-      if (hasCollider(model, g1, g2)) out.push(makePair(model, g1, g2, next, mixed));
+      if (model.pair_signature[next] === signature) taken.add(g1 * ngeom + g2).add(g2 * ngeom + g1);
+      if (hasCollider(model, g1, g2)) maker.put(g1, g2, next);
     }
     return taken;
   };
 
   const excluded = new Set(model.exclude_signature);
+  const midphase = !isSet(model, mjtDisableBit.MIDPHASE);
+  const found: number[] = [];
   for (let b1 = 0; b1 < model.nbody; b1++) {
     for (let b2 = b1 + 1; b2 < model.nbody; b2++) {
-      if (!bodiesMatch(model, b1, b2)) continue;
+      if (!bodiesMatch(b1, b2)) continue;
       const signature = (b1 << 16) + b2;
-      const merged = takeExplicit(signature);
-      if (excluded.has(signature)) continue;
-      for (const pair of pairsOfBodies(model, b1, b2, merged, mixed)) out.push(pair);
+      const merged = next < model.npair ? takeExplicit(signature) : NO_PAIRS;
+      if (excluded.size > 0 && excluded.has(signature)) continue;
+      found.length = 0;
+      for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
+        for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
+          if (!geomsMatch(g1, g2) || merged.has(g1 * ngeom + g2)) continue;
+          found.push(geom_type[g1] > geom_type[g2] ? g2 * ngeom + g1 : g1 * ngeom + g2);
+        }
+      }
+
+      // the tree search of bodies with several geoms sorts its contacts by their geoms
+      const single = num[b1] === 1 && num[b2] === 1;
+      if (!single && midphase && bvh[b1] >= 0 && bvh[b2] >= 0) found.sort((p, q) => p - q);
+      for (const both of found) maker.put(Math.floor(both / ngeom), both % ngeom);
+      if (maker.length > MAX_PAIRS) throw tooManyPairs(model);
     }
   }
   takeExplicit(Infinity);
-  return out;
+  if (maker.length > MAX_PAIRS) throw tooManyPairs(model);
+  return maker.pairs;
 }
+
+const NO_PAIRS: ReadonlySet<number> = new Set();
 
 /** How many contacts and constraint rows a step can need at most. */
 export interface ConstraintBound {
@@ -335,7 +360,7 @@ function equalityRows(model: Model, e: number): number {
 }
 
 /** The bound over all states: every pair touching everywhere, every limit reached. */
-export function constraintBound(model: Model, pairs: readonly GeomPair[] = geomPairs(model)): ConstraintBound {
+export function constraintBound(model: Model, pairs = geomPairs(model)): ConstraintBound {
   const off = (bit: number) => isSet(model, mjtDisableBit.CONSTRAINT | bit);
   const count = (values: Float64Array) => values.filter((x) => x !== 0).length;
   let ne = 0;
@@ -350,8 +375,8 @@ export function constraintBound(model: Model, pairs: readonly GeomPair[] = geomP
     }
   }
 
-  const nconmax = pairs.reduce((n, p) => n + p.ncon, 0);
-  const ncontact = pairs.reduce((n, p) => n + p.ncon * p.nrow, 0);
+  const nconmax = pairs.total((p) => p.ncon);
+  const ncontact = pairs.total((p) => p.ncon * p.nrow);
   return { nconmax, njmax: ne + nf + nl + ncontact, ne, nf, nl, ncontact };
 }
 

@@ -5,6 +5,7 @@ import { readHulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
 import { copyArray, getMuJoCo, readBools, type MainModule, type MjModel } from "./mujoco.ts";
 import { readOption } from "./options.ts";
+import { withPairsOf } from "./pairs.ts";
 import { restContacts } from "./rest-contacts.ts";
 import { restRounding } from "./rest-rounding.ts";
 import { compileSource, type Compiled, type ModelSource } from "./source.ts";
@@ -95,11 +96,11 @@ export async function compileHere(
         const model = readModel(compiled.model, compiled.source, compiled.messages, compiled.leftOut);
         const atRest = restContacts(mujoco, compiled.model, model);
         const lost = restRounding(mujoco, compiled.model, model);
-        return {
+        return withPairsOf(model, {
           ...model,
           ...(atRest === undefined ? {} : { restContacts: atRest }),
           ...(lost === undefined ? {} : { restRounding: lost }),
-        };
+        });
       } finally {
         compiled.model.delete();
       }

@@ -163,9 +163,13 @@ const bodies: Check = (model, found) => {
 };
 
 const geoms: Check = (model, found) => {
-  for (const { geom1, geom2 } of geomPairs(model)) {
-    const types = [model.geom_type[geom1], model.geom_type[geom2]];
-    if (hasFormula(types)) continue;
+  const pairs = geomPairs(model);
+  const searched = pairs.kinds.map(({ type1, type2 }) => !hasFormula([type1, type2]));
+  if (!searched.includes(true)) return;
+  for (let k = 0; k < pairs.length; k++) {
+    if (!searched[pairs.kind[k]]) continue;
+    const { geom1, geom2, type1, type2 } = pairs.at(k);
+    const types = [type1, type2];
     // names are slow among millions of pairs
     const [name1, name2] = [describe(model, "geom", geom1), describe(model, "geom", geom2)];
     const kind = types.map((t) => lower(mjtGeom, t)).join("-");

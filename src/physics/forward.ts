@@ -1,6 +1,6 @@
 // the pipeline of one evaluation: only the order of the stages (mj_forward)
 import type { Spatial } from "../trace/spatial.ts";
-import { geomPairs, type GeomPair } from "../model/pairs.ts";
+import { geomPairs } from "../model/pairs.ts";
 import { sub } from "../trace/scalar.ts";
 import { acceleration } from "./smooth/acceleration.ts";
 import { actuation } from "./actuator/actuation.ts";
@@ -97,14 +97,15 @@ function constrained(
   return solution;
 }
 
+const ENDS = ["geom1", "geom2"] as const;
+
 /** The active contacts as later stages see them. */
 function contactViews(m: ModelView, slots: ContactSlots, solution: Solution): Contacts {
-  const of = (name: string, f: (pair: GeomPair) => number) => slots.table(`con_${name}`, f, "i32");
-  const geom1 = of("geom1", (p) => p.geom1);
-  const geom2 = of("geom2", (p) => p.geom2);
-  const body1 = of("body1", (p) => m.model.geom_bodyid[p.geom1]);
-  const body2 = of("body2", (p) => m.model.geom_bodyid[p.geom2]);
-  const adhesion = slots.table("con_pull", (p) => p.adhesion);
+  const [geom1, geom2] = ENDS.map((end) => slots.ofGeom(`con_${end}`, end, (g) => g, "i32"));
+  const [body1, body2] = ENDS.map((end, i) =>
+    slots.ofGeom(`con_body${i + 1}`, end, (g) => m.model.geom_bodyid[g], "i32"),
+  );
+  const adhesion = slots.ofKind("con_pull", (p) => p.adhesion);
   return {
     each: (body) =>
       slots.each((index, slot) => {

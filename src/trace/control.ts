@@ -218,9 +218,10 @@ export function table(name: string, values: ArrayLike<number>, type: "f32" | "i3
     }
     const t = current();
     if (known?.trace !== t) {
-      const list = Array.from(values);
       // one value throughout needs no table
-      const of = list.every((v) => v === list[0]) ? list[0] : t.table(type, name, list);
+      let from = 1;
+      while (from < values.length && values[from] === values[0]) from++;
+      const of = from >= values.length ? values[0] : t.table(type, name, values);
       known = { trace: t, of };
     }
     return typeof known.of === "number" ? known.of : pure("table", type, [index], known.of);

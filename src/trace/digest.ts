@@ -19,7 +19,7 @@ class Digest {
     this.#numbers(Number(trace.unroll), Number(trace.exact) + Number(trace.wide), trace.nodes);
     for (const v of vars) this.#numbers(v.id).#word(v.type);
     for (const a of arrays) this.#numbers(a.id, a.length).#word(a.type);
-    for (const t of tables) this.#word(t.type).#numbers(t.offset, t.values.length, ...t.values);
+    for (const t of tables) this.#word(t.type).#numbers(t.offset, t.values.length).#list(t.values);
     for (const b of buffers) this.#word(b.name).#word(b.access);
     for (const p of params) this.#word(p.name).#word(p.type).#numbers(p.slot);
     this.#block(trace.root);
@@ -31,6 +31,10 @@ class Digest {
       this.#piece[this.#length++] = value;
     }
     return this;
+  }
+
+  #list(values: ArrayLike<number>): void {
+    for (let i = 0; i < values.length; i++) this.#numbers(values[i]);
   }
 
   #flush(): void {

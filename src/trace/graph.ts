@@ -52,7 +52,8 @@ export class Trace {
   nodes = 0;
   /** The loops of the program around this point, innermost last: `each` whether unrolled or not, and `loop`. */
   readonly nest: ("each" | "loop")[] = [];
-  #tableKeys = new Map<string, TableRef>();
+  /** Tables by what is cheap to tell of them. */
+  #tableKeys = new Map<string, TableRef[]>();
   #tableSize = { f32: 0, i32: 0 };
 
   constructor(options: TraceOptions = {}) {
@@ -63,13 +64,16 @@ export class Trace {
     for (const { name, type } of options.params ?? []) this.param(name, type);
   }
 
-  table(type: "f32" | "i32", name: string, values: readonly number[]): TableRef {
-    const key = type + values.join(",");
-    let ref = this.#tableKeys.get(key);
+  table(type: "f32" | "i32", name: string, values: ArrayLike<number>): TableRef {
+    const { length } = values;
+    const key = [type, length, values[0], values[length >> 1], values[length - 1]].join();
+    const alike = this.#tableKeys.get(key) ?? [];
+    let ref = alike.find((known) => areSame(known.values, values));
     if (!ref) {
-      ref = { kind: "table", type, name, offset: this.#tableSize[type], values: [...values] };
-      this.#tableSize[type] += values.length;
-      this.#tableKeys.set(key, ref);
+      const kept = values instanceof Int32Array || values instanceof Float64Array ? values.slice() : Array.from(values);
+      ref = { kind: "table", type, name, offset: this.#tableSize[type], values: kept };
+      this.#tableSize[type] += length;
+      this.#tableKeys.set(key, [...alike, ref]);
       this.tables.push(ref);
     }
     return ref;
@@ -98,6 +102,13 @@ export class Trace {
     }
     return ref;
   }
+}
+
+/** Whether two lists of a length are of the same numbers; zeros of either sign are. */
+function areSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  let k = 0;
+  while (k < a.length && (a[k] === b[k] || (a[k] !== a[k] && b[k] !== b[k]))) k++;
+  return k === a.length;
 }
 
 let active: Trace | undefined;

@@ -109,7 +109,7 @@ export function interpreted(trace: Trace, precision: Precision): Interpreted {
     if (!slots.has(key)) slots.set(key, trace.nodes + constants.push(number) - 1);
     return slots.get(key)!;
   };
-  const tables = new Map(trace.tables.map((t) => [t, t.type === "f32" ? t.values.map(round) : t.values]));
+  const tables = new Map(trace.tables.map((t) => [t, Array.from(t.values, t.type === "f32" ? round : Number)]));
   const vars = new Float64Array(trace.vars.length);
   const varOrigins = new Int32Array(trace.vars.length);
   const arrays = trace.arrays.map((a) => new Float64Array(a.length));

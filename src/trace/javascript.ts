@@ -133,7 +133,7 @@ export function toJavaScript(trace: Trace, precision: Precision, bindings: JsBin
   const { lines, live } = emitBody(trace, makeDialect(precision, trace.wide, bindings.onTurns !== undefined));
   const arrays = trace.arrays.filter((a) => live.liveArrays.has(a.id));
   const values = (type: "f32" | "i32") => {
-    const list = trace.tables.filter((t) => t.type === type).flatMap((t) => t.values);
+    const list = trace.tables.filter((t) => t.type === type).flatMap((t) => Array.from(t.values));
     return precision === "f32" && !trace.wide && type === "f32" ? list.map(Math.fround) : list;
   };
   const large = Math.max(trace.nodes, trace.vars.length) >= MOST_LOCALS / 2;

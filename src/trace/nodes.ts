@@ -86,7 +86,7 @@ export interface TableRef {
   readonly type: "f32" | "i32";
   readonly name: string;
   readonly offset: number;
-  readonly values: readonly number[];
+  readonly values: ArrayLike<number>;
 }
 
 /** A buffer of the kernel, addressed in units of four floats. */

@@ -94,7 +94,7 @@ export function storeTrace(trace: Trace): StoredTrace {
     ...(trace.wide ? { wide: true } : {}),
     vars: trace.vars.map((v) => [v.name, v.type, blocks.get(v.block) ?? 0]),
     arrays: trace.arrays.map((a) => [a.name, a.type, a.length]),
-    tables: trace.tables.map((t) => [t.type, t.name, t.values]),
+    tables: trace.tables.map((t) => [t.type, t.name, Array.from(t.values)]),
     buffers: trace.buffers.map((b) => [b.name, b.access]),
     params: trace.params.map((p) => [p.name, p.type]),
     body,

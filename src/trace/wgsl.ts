@@ -194,14 +194,15 @@ export const FIXED_PARAMS = ["num_worlds", "zero"] as const;
 export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const live = analyse(trace);
   // what no live statement reads is not bound: pipelines with automatic layouts leave it out
-  const tableData = (type: "f32" | "i32") => {
+  const tableData = <T extends Float32Array | Int32Array>(type: "f32" | "i32", made: (length: number) => T): T => {
     const tables = trace.tables.filter((t) => t.type === type);
-    const values = tables.some((t) => live.sources.has(t)) ? tables.flatMap((t) => t.values) : [];
-    while (values.length % 4 !== 0) values.push(0);
-    return values;
+    const read = tables.some((t) => live.sources.has(t)) ? tables : [];
+    const data = made(4 * Math.ceil(read.reduce((sum, t) => sum + t.values.length, 0) / 4));
+    for (const t of read) data.set(t.values, t.offset);
+    return data;
   };
-  const floatTable = tableData("f32");
-  const intTable = tableData("i32");
+  const floatTable = tableData("f32", (length) => new Float32Array(length));
+  const intTable = tableData("i32", (length) => new Int32Array(length));
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
@@ -284,8 +285,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     },
     params,
     tables: {
-      ...(floatTable.length ? { f32: new Float32Array(floatTable) } : {}),
-      ...(intTable.length ? { i32: new Int32Array(intTable) } : {}),
+      ...(floatTable.length ? { f32: floatTable } : {}),
+      ...(intTable.length ? { i32: intTable } : {}),
     },
   };
 }

@@ -85,9 +85,9 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
     row.slice(0, pairs.length).forEach((apart, p) => {
       const isTouching = touching[k][p];
       const isOutside = row[pairs.length + p] === 1;
-      expect(isOutside && isTouching, JSON.stringify(pairs[p])).toBe(false);
+      expect(isOutside && isTouching, JSON.stringify(pairs.at(p))).toBe(false);
       if (!isOutside) overlapping++;
-      expect(apart === 1 && isTouching, JSON.stringify(pairs[p])).toBe(false);
+      expect(apart === 1 && isTouching, JSON.stringify(pairs.at(p))).toBe(false);
       if (apart === 0) kept++;
       if (isTouching) near++;
     }),

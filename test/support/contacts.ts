@@ -17,7 +17,7 @@ export interface OurContact {
 export function ourContacts(model: Model, result: Result): OurContact[] {
   const pairs = geomPairs(model);
   return Array.from({ length: result.count[0] }, (_, i) => ({
-    pair: pairs[result.pair[i]],
+    pair: pairs.at(result.pair[i]),
     at: (name, width) => Array.from(result[name].subarray(i * width, (i + 1) * width)),
   }));
 }
@@ -29,7 +29,7 @@ export const theirContacts = (truth: Truth): ContactTruth[] => truth.contacts.fi
 
 /** The distance up to which contacts of two geoms are found (m). */
 export function reachOf(model: Model, geoms: readonly number[]): number {
-  const pair = geomPairs(model).find((p) => p.geom1 === geoms[0] && p.geom2 === geoms[1])!;
+  const pair = [...geomPairs(model)].find((p) => p.geom1 === geoms[0] && p.geom2 === geoms[1])!;
   return pair.margin + pair.gap;
 }
 

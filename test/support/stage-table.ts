@@ -52,7 +52,7 @@ function listContacts(
   each: Record<string, { length: number; of: (slot: Int, index: Int) => readonly Scalar[] }>,
 ): Outputs {
   const pairList = outputList("out_pair", slots.nconmax);
-  const pairOf = slots.table("out_pair_of", (p) => slots.pairs.indexOf(p), "i32");
+  const pairOf = slots.table("out_pair_of", (place) => place, "i32");
   const lists = Object.entries(each).map(([name, e]) => ({
     name,
     ...e,

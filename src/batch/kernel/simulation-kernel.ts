@@ -55,7 +55,7 @@ export const mayOverflow = ({ model, nconmax }: Pick<KernelSpec, "model" | "ncon
 export function capacitiesOf({ model, nconmax }: Pick<KernelSpec, "model" | "nconmax">): Required<Capacities> {
   const bound = constraintBound(model);
   const places = Math.min(nconmax, bound.nconmax);
-  const most = geomPairs(model).reduce((rows, p) => Math.max(rows, p.nrow), 0);
+  const most = geomPairs(model).kinds.reduce((rows, p) => Math.max(rows, p.nrow), 0);
   return { nconmax: places, njmax: bound.ne + bound.nf + bound.nl + places * most };
 }
 

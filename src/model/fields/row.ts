@@ -76,8 +76,9 @@ export function row<const N extends string, const T extends FieldType, const S e
   name: N,
   type: T,
   shape: S,
-  unit: string,
-  doc: string,
+  // pages have neither
+  unit = "",
+  doc = "",
 ) {
   return { name, type, shape, unit, doc };
 }

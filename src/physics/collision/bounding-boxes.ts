@@ -17,7 +17,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { add3, column, dot3, mulMatVec, sub3, type Vec3 } from "../../trace/vector.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
 import { boxesOf, ROUNDING } from "./geom-boxes.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
@@ -56,14 +56,13 @@ function edgesApart(a: Box, b: Box, offset: Vec3, reach: Scalar): Bool {
  * boxes (geom_aabb), of what crosses an edge of either where there is room, or along the normal of a plane. Never where worlds
  * have sizes of their own.
  */
-export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, pairs: readonly GeomPair[]): BoxTest {
+export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, pairs: GeomPairs): BoxTest {
   if (m.geom_size.isOwn) return () => false;
-  const { geom_type } = m.model;
   const { centre, half } = boxesOf(m);
   // as `worldBoxes`: a margin of two boxes is along an axis of theirs
-  const isWide = (p: GeomPair) => [p.geom1, p.geom2].every((g) => geom_type[g] === BOX) && p.margin + p.gap > 0;
-  const hasEdges = m.form.hasRoom && !pairs.some(isWide);
-  const hasPlanes = pairs.some((p) => geom_type[p.geom1] === PLANE);
+  const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
+  const hasEdges = m.form.hasRoom && !pairs.kinds.some(isWide);
+  const hasPlanes = pairs.kinds.some((p) => p.type1 === PLANE);
 
   return (geom1, geom2, reach) => {
     const boxes = [geom1, geom2].map((g) => {

@@ -21,7 +21,7 @@ import {
 } from "../../trace/scalar.ts";
 import { current } from "../../trace/graph.ts";
 import { mjtGeom, mjtJoint } from "../../model/enums.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
@@ -47,17 +47,28 @@ interface NearRow {
 interface Grid {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
-  readonly index: readonly number[];
+  readonly index: Int32Array;
 }
 
-const ascending = (ids: readonly number[]): number[] => [...new Set(ids)].sort((a, b) => a - b);
+/** What a long list has, each once. */
+function ascending(ids: Int32Array): number[] {
+  const met: boolean[] = [];
+  for (let i = 0; i < ids.length; i++) met[ids[i]] = true;
+  return Array.from(met.keys()).filter((id) => met[id]);
+}
+
+/** Where each of some geoms is among them, by the geom. */
+function placesOf(ids: readonly number[]): number[] {
+  const places: number[] = [];
+  ids.forEach((g, place) => (places[g] = place));
+  return places;
+}
 
 /** A table of whole numbers, two a word if they fit: tables that are small are read faster. */
-export function halves(name: string, values: readonly number[]): (index: Int) => Int {
+export function halves(name: string, values: Int32Array): (index: Int) => Int {
   if (values.some((x) => x > 0xffff)) return table(name, values, "i32");
-  const words = Array.from({ length: Math.ceil(values.length / 2) }, (_, i) =>
-    [0, 1].reduce((word, half) => word | (((values[2 * i + half] ?? 0) & 0xffff) << (16 * half)), 0),
-  );
+  const words = new Int32Array(Math.ceil(values.length / 2));
+  for (let i = 0; i < values.length; i++) words[i >> 1] |= (values[i] & 0xffff) << (16 * (i & 1));
   const read = table(name, words, "i32");
   return (index) => {
     const at = toU32(index);
@@ -67,47 +78,46 @@ export function halves(name: string, values: readonly number[]): (index: Int) =>
 }
 
 /** The pairs named by their indices; no two are of the same geoms. Rows of fixed geoms come first, as `order` has them. */
-function gridOf(
-  pairs: readonly GeomPair[],
-  members: readonly number[],
-  planes: boolean,
-  order: readonly number[],
-): Grid {
-  const place = new Map(order.map((g, i) => [g, i]));
+function gridOf(pairs: GeomPairs, members: readonly number[], planes: boolean, order: readonly number[]): Grid {
+  const place = placesOf(order);
   // a plane comes first, then what is fixed; of others the lower geom, so that half of the words of a row are empty
-  const ends = members.map((k) => {
-    const { geom1, geom2 } = pairs[k];
-    if (planes) return [geom1, geom2];
-    return place.has(geom1) || (!place.has(geom2) && geom1 < geom2) ? [geom1, geom2] : [geom2, geom1];
-  });
-  const [others, fixed] = [false, true].map((is) => ascending(ends.map(([a]) => a)).filter((g) => place.has(g) === is));
-  const rows = [...fixed.sort((a, b) => place.get(a)! - place.get(b)!), ...others];
-  const columns = ascending(ends.map(([, b]) => b));
+  const [first, second] = [0, 1].map(() => new Int32Array(members.length));
+  for (let i = 0; i < members.length; i++) {
+    const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
+    const isFirst = planes || place[geom1] !== undefined || (place[geom2] === undefined && geom1 < geom2);
+    first[i] = isFirst ? geom1 : geom2;
+    second[i] = isFirst ? geom2 : geom1;
+  }
+  const firsts = ascending(first);
+  const [others, fixed] = [false, true].map((is) => firsts.filter((g) => (place[g] !== undefined) === is));
+  const rows = [...fixed.sort((a, b) => place[a] - place[b]), ...others];
+  const columns = ascending(second);
   const words = Math.ceil(columns.length / WORD);
-  const index: number[] = Array(rows.length * words * WORD).fill(-1);
-  const places = (ids: readonly number[]) => new Map(ids.map((g, place) => [g, place]));
-  const [rowOf, columnOf] = [places(rows), places(columns)];
-  ends.forEach(([a, b], i) => (index[rowOf.get(a)! * words * WORD + columnOf.get(b)!] = members[i]));
+  const index = new Int32Array(rows.length * words * WORD).fill(-1);
+  const [rowOf, columnOf] = [placesOf(rows), placesOf(columns)];
+  for (let i = 0; i < members.length; i++) index[rowOf[first[i]] * words * WORD + columnOf[second[i]]] = members[i];
   return { rows, columns, index };
 }
 
 /** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
-function gridsOf(
-  m: ModelView,
-  pairs: readonly GeomPair[],
-  order: readonly number[],
-): { planes: boolean; grid: Grid }[] {
+function gridsOf(m: ModelView, pairs: GeomPairs, order: readonly number[]): { planes: boolean; grid: Grid }[] {
   const groups = new Map<number, number[]>();
   const seen = new Map<number, number>();
-  pairs.forEach(({ geom1, geom2 }, k) => {
-    const ends = geom1 * m.model.ngeom + geom2;
+  // explicit pairs alone are named twice
+  const mayRepeat = pairs.kinds.some(({ ipair }) => ipair >= 0);
+  const timesOf = (k: number): number => {
+    const ends = pairs.geom1[k] * m.model.ngeom + pairs.geom2[k];
     const times = seen.get(ends) ?? 0;
     seen.set(ends, times + 1);
-    const key = 2 * times + Number(m.model.geom_type[geom1] === mjtGeom.PLANE);
+    return times;
+  };
+  for (let k = 0; k < pairs.length; k++) {
+    const isPlane = pairs.kinds[pairs.kind[k]].type1 === mjtGeom.PLANE;
+    const key = 2 * (mayRepeat ? timesOf(k) : 0) + Number(isPlane);
     const group = groups.get(key);
     if (group) group.push(k);
     else groups.set(key, [k]);
-  });
+  }
   return [...groups].map(([key, members]) => {
     const planes = key % 2 === 1;
     return { planes, grid: gridOf(pairs, members, planes, planes ? [] : order) };
@@ -134,7 +144,7 @@ export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
   return { count: count.get(), at: (i) => list.get(i) };
 }
 
-type SearchOf = readonly [ModelView, GeomFrames, readonly GeomPair[], (pair: Int) => Bool];
+type SearchOf = readonly [ModelView, GeomFrames, GeomPairs, (pair: Int) => Bool];
 
 /**
  * Runs `body` with the index of each pair whose bounding spheres, or a sphere and a plane, come within reach, in the
@@ -145,7 +155,7 @@ type SearchOf = readonly [ModelView, GeomFrames, readonly GeomPair[], (pair: Int
 export function eachNearPair(
   m: ModelView,
   frames: GeomFrames,
-  pairs: readonly GeomPair[],
+  pairs: GeomPairs,
   isApart: (pair: Int) => Bool,
   body: (pair: Int) => void,
 ): void {
@@ -161,7 +171,7 @@ const areAlike = ({ form, model }: ModelView): boolean =>
 /** A bit for each pair whose bounds come within reach; where worlds are alike, of those that are not apart. */
 function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   // one bound for all: colliders tell exactly
-  const look = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
+  const look = pairs.kinds.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const count = Math.ceil(pairs.length / WORD);
   const found = array("near", count, "u32");
   each(count, (w) => found.set(w, 0));
@@ -190,9 +200,8 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
     };
     const geom = table("near_geom", rows, "i32");
     const pairAt = halves("near_pair", index);
-    const masks = Array.from({ length: rows.length * words }, (_, i) =>
-      index.slice(WORD * i, WORD * (i + 1)).reduce((bits, k, bit) => (k < 0 ? bits : bits | (1 << bit)), 0),
-    );
+    const masks = new Int32Array(rows.length * words);
+    for (let i = 0; i < index.length; i++) if (index[i] >= 0) masks[i >> 5] |= 1 << (i & (WORD - 1));
     const mask = table("near_mask", masks, "i32");
     const rowBits = areAlike(m) ? array("near_row", words, "u32") : undefined;
 

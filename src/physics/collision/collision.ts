@@ -1,7 +1,7 @@
 // which pairs of geoms make contacts: those that come near are handed to their colliders (mj_collision)
 import { array, breakIf, loop, table, variable, when } from "../../trace/control.ts";
 import { add, and, bor, eq, ge, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPair, GeomPairs } from "../../model/pairs.ts";
 import { MOST_CONTACTS } from "../../model/rest-contacts.ts";
 import { near } from "./colliders/index.ts";
 import { boxTest } from "./bounding-boxes.ts";
@@ -22,7 +22,8 @@ const TYPES = 8;
 interface Search {
   readonly m: ModelView;
   readonly d: WorldData;
-  readonly pairs: readonly GeomPair[];
+  readonly pairs: GeomPairs;
+  /** Of each of the pairs' kinds. */
   readonly kinds: readonly PairKind[];
   readonly frames: ReturnType<typeof framesOf>;
   readonly colliders: PairColliders;
@@ -34,19 +35,19 @@ interface Search {
  * Narrow phase over the candidate pairs (mj_collision). Reads geom_xpos, geom_xmat; the contacts stay in registers
  * and private arrays.
  */
-export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[], nconmax: number): ContactSlots {
+export function collision(m: ModelView, d: WorldData, pairs: GeomPairs, nconmax: number): ContactSlots {
   // frames are built where they are read
   const frames = framesOf(m, d);
-  const candidates = pairs.reduce((n, p) => n + p.ncon, 0);
+  const candidates = pairs.total((p) => p.ncon);
   const isPool = pairs.length > 0 && (d.geom_xpos.isIndexed || candidates > MOST_CONTACTS);
   const colliders = pairColliders(m, pairs, frames, isPool);
-  const kinds = pairs.map((p) => pairKind(m.model, p));
+  const kinds = pairs.kinds.map((p) => pairKind(m.model, p));
   const leans = kinds.some((kind) => colliders.of(kind).leans);
   const most = kinds.reduce((slots, kind) => Math.max(slots, colliders.of(kind).slots), 0);
   const geoms = geomsAt(pairs);
 
   const store = isPool
-    ? contactPool({ pairs, ngeom: m.ngeom, geoms, most, leans }, nconmax)
+    ? contactPool({ pairs, ngeom: m.ngeom, geoms, slots: most, leans }, nconmax)
     : fixedSlots(pairs, nconmax, leans);
   const visit: Search["visit"] = (pair, of, is) => {
     const [a, b] = [colliders.shape(pair.geom1), colliders.shape(pair.geom2)];
@@ -67,11 +68,13 @@ export function collision(m: ModelView, d: WorldData, pairs: readonly GeomPair[]
 }
 
 /** The two geoms of a pair, by its index. */
-function geomsAt(pairs: readonly GeomPair[]): ((pair: Int) => Int)[] {
-  const both = halves(
-    "pair_geoms",
-    pairs.flatMap((p) => [p.geom1, p.geom2]),
-  );
+function geomsAt({ length, geom1, geom2 }: GeomPairs): ((pair: Int) => Int)[] {
+  const ends = new Int32Array(2 * length);
+  for (let k = 0; k < length; k++) {
+    ends[2 * k] = geom1[k];
+    ends[2 * k + 1] = geom2[k];
+  }
+  const both = halves("pair_geoms", ends);
   return [0, 1].map((end) => (k: Int) => both(add(mul(k, 2), end)));
 }
 
@@ -79,15 +82,14 @@ function geomsAt(pairs: readonly GeomPair[]): ((pair: Int) => Int)[] {
 function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: readonly ((pair: Int) => Int)[]): void {
   frames.copy();
   const names = [...new Set(kinds)];
-  const typeOf = (g: number) => m.model.geom_type[g];
   // by the types of the two geoms: there are few of them
   const numbers: number[] = Array(TYPES * TYPES).fill(-1);
-  pairs.forEach((p, k) => (numbers[TYPES * typeOf(p.geom1) + typeOf(p.geom2)] = names.indexOf(kinds[k])));
+  pairs.kinds.forEach(({ type1, type2 }, k) => (numbers[TYPES * type1 + type2] = names.indexOf(kinds[k])));
   const number = table("pair_collider", numbers, "i32");
   const [margin, gap] = (["margin", "gap"] as const).map((name) =>
     table(
       `pair_${name}`,
-      pairs.map((p) => p[name]),
+      pairs.column((p) => p[name]),
     ),
   );
 
@@ -141,9 +143,13 @@ function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: r
 function kindByKind(search: Search): void {
   const { m, d, pairs, kinds, frames, colliders, visit } = search;
   const places = firstSlots(pairs);
-  const test = (k: number) => visit({ ...pairs[k], place: places[k] }, [kinds[k]]);
+  const test = (k: number) => {
+    const { geom1, geom2, margin, gap } = pairs.at(k);
+    visit({ geom1, geom2, margin, gap, place: places[k] }, [kinds[pairs.kind[k]]]);
+  };
   const groups = new Map<PairKind, number[]>();
-  kinds.forEach((kind, k) => {
+  pairs.forEach((_, k) => {
+    const kind = kinds[pairs.kind[k]];
     if (!groups.has(kind)) groups.set(kind, []);
     groups.get(kind)!.push(k);
   });
@@ -152,7 +158,7 @@ function kindByKind(search: Search): void {
     const many = members.length > (long ? 1 : MAX_INLINE_PAIRS);
     if ((kind.startsWith("plane-") && !long) || (!costly && !many)) members.forEach(test);
     else if (!many) {
-      for (const k of members) when(nearPair(m, d, pairs[k]), () => test(k));
+      for (const k of members) when(nearPair(m, d, pairs.at(k)), () => test(k));
     } else {
       frames.copy();
       testLater(search, kind, members, places);
@@ -178,11 +184,11 @@ function testLater(
 ): void {
   const column = (label: string, of: (k: number) => number, type: "f32" | "i32") =>
     table(`${kind}_${label}`, members.map(of), type);
-  const geom1 = column("geom1", (k) => pairs[k].geom1, "i32");
-  const geom2 = column("geom2", (k) => pairs[k].geom2, "i32");
+  const geom1 = column("geom1", (k) => pairs.at(k).geom1, "i32");
+  const geom2 = column("geom2", (k) => pairs.at(k).geom2, "i32");
   const place = column("slot", (k) => places[k], "i32");
-  const margin = column("margin", (k) => pairs[k].margin, "f32");
-  const gap = column("gap", (k) => pairs[k].gap, "f32");
+  const margin = column("margin", (k) => pairs.at(k).margin, "f32");
+  const gap = column("gap", (k) => pairs.at(k).gap, "f32");
 
   // one collider serves all words of the bit set: its code is long
   const count = Math.ceil(members.length / 32);
@@ -190,7 +196,7 @@ function testLater(
   for (let w = 0; w < count; w++) {
     let bits: Int = 0;
     members.slice(32 * w, 32 * w + 32).forEach((k, i) => {
-      bits = bor(bits, select(nearPair(m, d, pairs[k]), (1 << i) >>> 0, 0, "u32"));
+      bits = bor(bits, select(nearPair(m, d, pairs.at(k)), (1 << i) >>> 0, 0, "u32"));
     });
     words.set(w, bits);
   }

@@ -2,11 +2,12 @@
 import { array, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, isNode, lt, min, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
 import { eachFound } from "./pair-colliders.ts";
 import { slotValues, type ContactSlots, type ContactStore } from "./contact-slots.ts";
 
+const GEOMS = ["geom1", "geom2"] as const;
 /** The distance of a candidate that does not exist. */
 const NOWHERE = 1e30;
 /** Pairs that share a number with another one, from which on they are told to which of the numbers they go. */
@@ -14,22 +15,20 @@ const MANY = 256;
 
 /** What a pool asks of its pairs. */
 interface Pooled {
-  readonly pairs: readonly GeomPair[];
+  readonly pairs: GeomPairs;
   readonly ngeom: number;
   /** A geom of a pair, by the pair's index. */
   readonly geoms: readonly ((pair: Int) => Int)[];
   /** Most candidates of one pair. */
-  readonly most: number;
+  readonly slots: number;
   /** Whether some collider chooses the tangent of its frames. */
   readonly leans: boolean;
 }
 
 /** Room for the first `nconmax` contacts of pairs that come in their order. */
-export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconmax: number): ContactStore {
-  const capacity = Math.min(
-    nconmax,
-    pairs.reduce((n, p) => n + p.ncon, 0),
-  );
+export function contactPool({ pairs, ngeom, geoms, slots, leans }: Pooled, nconmax: number): ContactStore {
+  const most = pairs.total((p) => p.ncon);
+  const capacity = Math.min(nconmax, most);
   const size = Math.max(1, capacity);
   const dist = array("con_dist", size);
   const vector = (name: string, length: number) => [0, 1, 2].map((k) => array(`${name}${k}`, length));
@@ -39,10 +38,10 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
 
   // the candidates of one pair: whatever collider found them, they are kept in one place
   const candidate = {
-    dist: array("candidate_dist", most),
-    pos: vector("candidate_pos", most),
-    normal: vector("candidate_normal", most),
-    tangent: vector("candidate_tangent", most),
+    dist: array("candidate_dist", slots),
+    pos: vector("candidate_pos", slots),
+    normal: vector("candidate_normal", slots),
+    tangent: vector("candidate_tangent", slots),
   };
   const candidates = variable("candidates", 0, "i32");
   const put = (to: readonly LocalArray[], at: Int, v: Vec3) => v.forEach((x, i) => to[i].set(at, x));
@@ -80,9 +79,34 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
     });
     keepAll(p.place, p, candidates.get());
   };
+  const reader = (name: string, given: PairValues, type: "f32" | "i32" = "f32"): ((slot: Int) => Scalar) => {
+    const { same, places, known } = given;
+    if (same !== undefined) return () => same;
+    for (const end of [0, 1] as const) {
+      const perGeom = byGeom(pairs[GEOMS[end]], given, ngeom);
+      if (!perGeom) continue;
+      const read = table(name, perGeom, type);
+      return (slot) => read(geoms[end](pairAt.get(slot)));
+    }
+    if (!known.some(isNode)) {
+      let read: ((pair: Int) => Scalar) | undefined;
+      return (slot) => (read ??= table(name, listed(known as readonly number[], places, type), type))(pairAt.get(slot));
+    }
+    const values = places ? Array.from(places, (place) => known[place]) : known;
+    const distinct = [...new Set(values)];
+    if (values.length - distinct.length >= MANY) {
+      // numbers that worlds have of their own, such as of a body's pairs with all of the ground
+      const place = new Map(distinct.map((value, i) => [value, i]));
+      const index = reader(`${name}_of`, { known: values.map((value) => place.get(value)!) }, "i32");
+      const read = slotValues(name, distinct, type);
+      return (slot) => read(index(slot));
+    }
+    const read = slotValues(name, values, type);
+    return (slot) => read(pairAt.get(slot));
+  };
   const contacts = (): ContactSlots => {
     const kept = min(count.get(), capacity);
-    const overflow: Bool = capacity < pairs.reduce((n, p) => n + p.ncon, 0) ? ne(sub(count.get(), kept), 0) : false;
+    const overflow: Bool = capacity < most ? ne(sub(count.get(), kept), 0) : false;
     return {
       pairs,
       nslot: capacity,
@@ -90,26 +114,14 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
       ncon: count.get(),
       count: kept,
       overflow,
-      table(name, of, type = "f32") {
-        const { same, values } = valuesOf(pairs, of);
-        if (!values) return () => same;
-        for (const end of [0, 1] as const) {
-          const perGeom = byGeom(pairs, values, end, ngeom);
-          if (!perGeom) continue;
-          const read = table(name, perGeom, type);
-          return (slot) => read(geoms[end](pairAt.get(slot)));
-        }
-        const distinct = [...new Set(values)];
-        if (values.some(isNode) && values.length - distinct.length >= MANY) {
-          // numbers that worlds have of their own, such as of a body's pairs with all of the ground
-          const place = new Map(distinct.map((value, i) => [value, i]));
-          const index = this.table(`${name}_of`, (_, k) => place.get(values[k])!, "i32");
-          const read = slotValues(name, distinct, type);
-          return (slot) => read(index(slot));
-        }
-        const read = slotValues(name, values, type);
-        return (slot) => read(pairAt.get(slot));
-      },
+      table: (name, of, type) => reader(name, valuesOf(pairs.length, of), type),
+      ofKind: (name, of, type) =>
+        reader(
+          name,
+          spread(pairs.kind, [...pairs.kinds.keys()], (k) => of(pairs.kinds[k], k)),
+          type,
+        ),
+      ofGeom: (name, end, of, type) => reader(name, spread(pairs[end], pairs.first(end), of), type),
       dist: (s) => dist.get(s),
       pos: (s) => at(pos, s),
       frame: (s) => makeFrame(at(normal, s), leans ? at(tangent, s) : undefined),
@@ -121,31 +133,51 @@ export function contactPool({ pairs, ngeom, geoms, most, leans }: Pooled, nconma
   return { pair, contacts };
 }
 
-/** Values of pairs, which millions of them most often have in common: then no list of them is made. */
-function valuesOf(pairs: readonly GeomPair[], of: (pair: GeomPair, k: number) => Scalar) {
-  const same = pairs.length === 0 ? 0 : of(pairs[0], 0);
-  let values: Scalar[] | undefined;
-  for (let k = 1; k < pairs.length; k++) {
-    const value = of(pairs[k], k);
-    if (values === undefined && value !== same) values = Array.from({ length: k }, () => same);
-    values?.push(value);
+/** Values of pairs: `same`, which millions of them most often have in common, or those in `known` at their `places`. */
+interface PairValues {
+  readonly same?: Scalar;
+  /** Of each pair; undefined if `known` has one of each. */
+  readonly places?: Int32Array;
+  readonly known: readonly Scalar[];
+}
+
+function valuesOf(count: number, of: (pair: number) => Scalar): PairValues {
+  const same = count === 0 ? 0 : of(0);
+  let known: Scalar[] | undefined;
+  for (let k = 1; k < count; k++) {
+    const value = of(k);
+    if (known === undefined && value !== same) known = Array.from({ length: k }, () => same);
+    known?.push(value);
   }
-  return { same, values };
+  return known ? { known } : { same, known: [same] };
+}
+
+/** The same of what pairs have by a place, such as of a geom; `met`: those places, in the order of their first pairs. */
+function spread(places: Int32Array, met: readonly number[], of: (place: number) => Scalar): PairValues {
+  const values = met.map(of);
+  const same = values.length === 0 ? 0 : values[0];
+  if (values.every((value) => value === same)) return { same, known: [same] };
+  const known: Scalar[] = Array(Math.max(...met) + 1).fill(0);
+  met.forEach((place, i) => (known[place] = values[i]));
+  return { places, known };
 }
 
 /** Values of pairs by one of their geoms, where it alone decides: there are fewer geoms than pairs. */
-function byGeom(
-  pairs: readonly GeomPair[],
-  values: readonly Scalar[],
-  end: 0 | 1,
-  ngeom: number,
-): number[] | undefined {
-  const found = Array<number | undefined>(ngeom);
-  for (let k = 0; k < pairs.length; k++) {
-    const geom = end === 0 ? pairs[k].geom1 : pairs[k].geom2;
-    const value = values[k];
-    if (typeof value !== "number" || (found[geom] ?? value) !== value) return undefined;
-    found[geom] = value;
+function byGeom(geoms: Int32Array, { places, known }: PairValues, ngeom: number): number[] | undefined {
+  const found = Array<number | undefined>(ngeom).fill(undefined);
+  if (places === geoms && !known.some(isNode)) return found.map((_, g) => (known[g] ?? 0) as number);
+  for (let k = 0; k < geoms.length; k++) {
+    const value = known[places ? places[k] : k];
+    if (typeof value !== "number" || (found[geoms[k]] ?? value) !== value) return undefined;
+    found[geoms[k]] = value;
   }
   return Array.from(found, (x) => x ?? 0);
+}
+
+/** A value of each pair. */
+function listed(known: readonly number[], places: Int32Array | undefined, type: "f32" | "i32"): ArrayLike<number> {
+  if (places === undefined) return known;
+  const values = type === "i32" ? new Int32Array(places.length) : new Float64Array(places.length);
+  for (let k = 0; k < places.length; k++) values[k] = known[places[k]];
+  return values;
 }

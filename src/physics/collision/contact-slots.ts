@@ -4,14 +4,22 @@ import { isNode, type Bool, type Int, type Scalar } from "../../trace/scalar.ts"
 import { current } from "../../trace/graph.ts";
 import type { Block } from "../../trace/nodes.ts";
 import type { Mat3, Vec3 } from "../../trace/vector.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
 import type { Found } from "./pair-colliders.ts";
 
 /** Contacts of a world: candidates in fixed slots, the active ones as a list of slots in MuJoCo's order. */
 export interface ContactSlots {
-  readonly pairs: readonly GeomPair[];
-  /** A number of the pair that a slot belongs to, by the pair and its place among all. */
-  table(name: string, of: (pair: GeomPair, place: number) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  readonly pairs: GeomPairs;
+  /** A number of the pair that a slot belongs to, by its place among all. */
+  table(name: string, of: (pair: number) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  /** The same of a number that the pair's kind decides, by its place in `kinds`, or one of its geoms: they are fewer than pairs. */
+  ofKind(name: string, of: (kind: PairNumbers, place: number) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  ofGeom(
+    name: string,
+    end: "geom1" | "geom2",
+    of: (geom: number) => Scalar,
+    type?: "f32" | "i32",
+  ): (slot: Int) => Scalar;
   readonly nslot: number;
   readonly nconmax: number;
   /** Contacts nearer than margin + gap (mjData.ncon). */

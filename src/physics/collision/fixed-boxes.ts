@@ -4,7 +4,7 @@ import { loop, table, when } from "../../trace/control.ts";
 import { abs, add, mul, neg, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import type { Model } from "../../model/model.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
 import { FEWEST_FIXED } from "../fixed-ids.ts";
 import { boxOf, isBoxed, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedFrames, fixedGeoms, placesOf, type FixedFrame } from "../smooth/fixed-geoms.ts";
@@ -51,12 +51,13 @@ const turnedBy = (mat: readonly number[], v: Vec3): readonly number[] =>
   mulMatVec(mat as never, v) as readonly number[];
 
 /** Those of the pairs' geoms that nothing moves; none if they are few. */
-export function fixedIn(m: ModelView, pairs: readonly GeomPair[]): readonly number[] {
-  const fixed = new Set(fixedGeoms(m).filter((g) => isBoxed(m.model, g)));
-  const each = pairs.map(({ geom1, geom2 }) => [geom1, geom2].filter((g) => fixed.has(g)));
+export function fixedIn(m: ModelView, pairs: GeomPairs): readonly number[] {
+  const fixed: boolean[] = Array(m.ngeom).fill(false);
+  for (const g of fixedGeoms(m)) fixed[g] = isBoxed(m.model, g);
   // two that an explicit pair names are compared as any others
-  const both = new Set(each.filter((of) => of.length > 1).flat());
-  const found = [...new Set(each.flat())].filter((g) => !both.has(g)).sort((a, b) => a - b);
+  const both = new Set<number>();
+  pairs.geom1.forEach((g, k) => fixed[g] && fixed[pairs.geom2[k]] && both.add(g).add(pairs.geom2[k]));
+  const found = pairs.geoms().filter((g) => fixed[g] && !both.has(g));
   return found.length < FEWEST_FIXED ? [] : found;
 }
 

@@ -19,20 +19,20 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
 import { SlotField, slotValues, type ContactSlots, type ContactStore } from "./contact-slots.ts";
 import { eachFound } from "./pair-colliders.ts";
 
 /** The first slot of each pair. */
-export const firstSlots = (pairs: readonly GeomPair[]): number[] => {
+export const firstSlots = (pairs: GeomPairs): number[] => {
   let next = 0;
   return pairs.map(({ ncon }) => (next += ncon) - ncon);
 };
 
 /** Slots for all candidates of the pairs; `leans` if some collider chooses the tangent of its frames. */
-export function fixedSlots(pairs: readonly GeomPair[], nconmax: number, leans: boolean): ContactStore {
-  const pairOf = pairs.flatMap((p, k) => Array<number>(p.ncon).fill(k));
+export function fixedSlots(pairs: GeomPairs, nconmax: number, leans: boolean): ContactStore {
+  const pairOf = pairs.flatMap(({ ncon }, k) => Array<number>(ncon).fill(k));
   const nslot = pairOf.length;
   const dist = new SlotField("con_dist", nslot);
   const pos = [0, 1, 2].map((c) => new SlotField(`con_pos${c}`, nslot));
@@ -74,7 +74,7 @@ export function fixedSlots(pairs: readonly GeomPair[], nconmax: number, leans: b
 }
 
 interface Detected {
-  pairs: readonly GeomPair[];
+  pairs: GeomPairs;
   pairOf: readonly number[];
   nslot: number;
   nconmax: number;
@@ -108,14 +108,14 @@ function activeList(f: Detected): ContactSlots {
   const at = (fields: SlotField[], slot: Int) => fields.map((x) => x.get(slot)) as unknown as Vec3;
   const total = nslot ? count.get() : 0;
   const dropped = nslot > nconmax ? overflow.get() : 0;
+  const { pairs } = f;
+  const table = (name: string, of: (pair: number) => Scalar, type?: "f32" | "i32") =>
+    slotValues(name, f.pairOf.map(of), type);
   return {
-    pairs: f.pairs,
-    table: (name, of, type) =>
-      slotValues(
-        name,
-        f.pairOf.map((k) => of(f.pairs[k], k)),
-        type,
-      ),
+    pairs,
+    table,
+    ofKind: (name, of, type) => table(name, (k) => of(pairs.kinds[pairs.kind[k]], pairs.kind[k]), type),
+    ofGeom: (name, end, of, type) => table(name, (k) => of(pairs[end][k]), type),
     nslot,
     nconmax: Math.min(nslot, nconmax),
     ncon: add(total, dropped),

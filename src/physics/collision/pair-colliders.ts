@@ -6,7 +6,7 @@ import type { Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import type { Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
-import { mostPrisms, type GeomPair } from "../../model/pairs.ts";
+import { mostPrisms, type GeomPairs, type PairNumbers } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
 import { planeMesh } from "./colliders/plane-mesh.ts";
 import { OTHERS, wideCorners } from "./colliders/wide-corners.ts";
@@ -90,8 +90,7 @@ const isSearched = (model: Model, name: ColliderName): boolean =>
   name === "capsule-cylinder" && (model.opt.disableflags & mjtDisableBit.MULTICCD) !== 0;
 
 /** The kind of a pair; pairs without a collider are refused before anything is traced. */
-export function pairKind(model: Model, { geom1, geom2 }: GeomPair): PairKind {
-  const [type1, type2] = [model.geom_type[geom1], model.geom_type[geom2]];
+export function pairKind(model: Model, { type1, type2 }: PairNumbers): PairKind {
   const formula = colliderName(type1, type2);
   if (formula && !isSearched(model, formula)) return formula;
   return type1 === PLANE && type2 === MESH ? "plane-mesh" : "convex";
@@ -102,11 +101,11 @@ const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
 const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
 
 /** Whether a margin of a pair is searched by MuJoCo's steps: boxes and hulls, cylinders in float64 alone. */
-const hasSteps = (model: Model, { geom1, geom2 }: GeomPair): boolean =>
-  [geom1, geom2].every((g) => FLAT.slice(0, current().exact ? 3 : 2).includes(model.geom_type[g]));
+const hasSteps = ({ type1, type2 }: PairNumbers): boolean =>
+  [type1, type2].every((t) => FLAT.slice(0, current().exact ? 3 : 2).includes(t));
 
-const mayTurn = (model: Model, { geom1, geom2, margin, gap }: GeomPair): boolean => {
-  const types = [model.geom_type[geom1], model.geom_type[geom2]];
+const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
+  const types = [type1, type2];
   if (types.some((t) => POINT.includes(t))) return false;
   return margin + gap > 0 || !types.every((t) => FLAT.includes(t));
 };
@@ -117,7 +116,7 @@ const mayTurn = (model: Model, { geom1, geom2, margin, gap }: GeomPair): boolean
  */
 export function pairColliders(
   m: ModelView,
-  pairs: readonly GeomPair[],
+  pairs: GeomPairs,
   frames: GeomFrames,
   canSearchAhead = false,
 ): PairColliders {
@@ -131,16 +130,16 @@ export function pairColliders(
     steady: () => steady(g),
   });
   const { hullOf, convex } = convexShapes(m);
-  const searched = pairs.filter((p) => pairKind(model, p) === "convex");
-  const kinds = (end: "geom1" | "geom2") => [...new Set(searched.map((p) => model.geom_type[p[end]]))];
-  const [kinds1, kinds2] = [kinds("geom1"), kinds("geom2")];
-  const margins = searched.some((p) => p.margin + p.gap > 0 && hasSteps(model, p));
+  const searched = pairs.kinds.filter((p) => pairKind(model, p) === "convex");
+  const kinds = (end: "type1" | "type2") => [...new Set(searched.map((p) => p[end]))];
+  const [kinds1, kinds2] = [kinds("type1"), kinds("type2")];
+  const margins = searched.some((p) => p.margin + p.gap > 0 && hasSteps(p));
   const options = { ...searchOptions(model), margins };
   const hasFields = kinds1.includes(mjtGeom.HFIELD);
   const fields = hasFields ? new Elevations(model.surfaces!) : undefined;
-  const prisms = fields && new Prisms(fields, mostPrisms(model, searched));
+  const prisms = fields && new Prisms(fields, mostPrisms(model, pairs));
   const fieldOf = (g: Int) => fields!.number(m.geom_dataid.at(g));
-  const turns = options.multiccd && searched.some((p) => mayTurn(model, p));
+  const turns = options.multiccd && searched.some(mayTurn);
   const isAhead = canSearchAhead && m.form.hasRoom && searched.length > 0 && !hasFields && !turns;
   const ahead = isAhead ? searchesAhead(options) : undefined;
   const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
@@ -268,7 +267,7 @@ function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) =
     const first = hulls.vertadr[h];
     return climbStarts(hulls.vert.subarray(3 * first, 3 * (first + hulls.vertnum[h]))).map((v) => first + v);
   });
-  const start = climbed.length > 0 ? halves("hull_start", starts) : undefined;
+  const start = climbed.length > 0 ? halves("hull_start", Int32Array.from(starts)) : undefined;
   const lists = hasRoom ? cellLists(hulls) : undefined;
   const mostCorners = most(hulls.polyvertnum);
   const tables: HullTables = {

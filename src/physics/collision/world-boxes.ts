@@ -3,7 +3,7 @@ import { array, loop, table } from "../../trace/control.ts";
 import { abs, add, and, ge, le, max, min, mul, sub, sum, type Bool, type Int } from "../../trace/scalar.ts";
 import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
 import { boxesOf, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedBoxes, fixedIn, type FixedBoxes } from "./fixed-boxes.ts";
 import type { GeomFrames } from "./geom-frames.ts";
@@ -28,17 +28,16 @@ const { PLANE, BOX } = mjtGeom;
 export function worldBoxes(
   m: ModelView,
   frames: GeomFrames,
-  all: readonly GeomPair[],
+  all: GeomPairs,
   fixed = fixedIn(m, all),
 ): WorldBoxes | undefined {
-  const typeOf = (g: number): number => m.model.geom_type[g];
-  const pairs = all.filter((p) => typeOf(p.geom1) !== PLANE);
-  const isWide = (p: GeomPair) => typeOf(p.geom1) === BOX && typeOf(p.geom2) === BOX && p.margin + p.gap > 0;
+  const isSolid = ({ type1 }: PairNumbers) => type1 !== PLANE;
+  const pairs = all.kinds.filter(isSolid);
+  const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
   if (m.geom_size.isOwn || pairs.length === 0 || pairs.some(isWide)) return undefined;
   const reach = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
-  const met = [...new Set(pairs.flatMap((p) => [p.geom1, p.geom2]))].sort((a, b) => a - b);
   const isFixed = new Set(fixed);
-  const geoms = met.filter((g) => !isFixed.has(g));
+  const geoms = all.geoms(isSolid).filter((g) => !isFixed.has(g));
   const place = new Map(geoms.map((g, i) => [g, i]));
   const placeOf = table(
     "box_place",

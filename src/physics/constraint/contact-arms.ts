@@ -74,10 +74,10 @@ function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactAr
     : undefined;
   const isRound = (g: number) => isCapsule(g) || model.geom_type[g] === mjtGeom.SPHERE;
   const ends = (["geom1", "geom2"] as const).map((end) => ({
-    place: slots.table(`arm_${end}`, (p) => geoms.indexOf(p[end]), "i32"),
-    round: slots.table(`arm_round_${end}`, (p) => Number(isRound(p[end])), "i32"),
-    half: slots.table(`arm_half_${end}`, (p) => (isCapsule(p[end]) ? m.geom_size.at(3 * p[end] + 1) : 0)),
-    radius: slots.table(`arm_radius_${end}`, (p) => (isCapsule(p[end]) ? m.geom_size.at(3 * p[end]) : 0)),
+    place: slots.ofGeom(`arm_${end}`, end, (g) => geoms.indexOf(g), "i32"),
+    round: slots.ofGeom(`arm_round_${end}`, end, (g) => Number(isRound(g)), "i32"),
+    half: slots.ofGeom(`arm_half_${end}`, end, (g) => (isCapsule(g) ? m.geom_size.at(3 * g + 1) : 0)),
+    radius: slots.ofGeom(`arm_radius_${end}`, end, (g) => (isCapsule(g) ? m.geom_size.at(3 * g) : 0)),
   }));
 
   return (slot, which) => {
@@ -147,7 +147,7 @@ export class PointMotions {
     this.#arms = contactArms(m, d, slots);
     this.#origin = indexed(d.xpos);
     this.#bodies = (["geom1", "geom2"] as const).map((end) =>
-      slots.table(`arm_body_${end}`, (p) => model.geom_bodyid[p[end]], "i32"),
+      slots.ofGeom(`arm_body_${end}`, end, (g) => model.geom_bodyid[g], "i32"),
     );
     this.#slide = table(
       "arm_slides",

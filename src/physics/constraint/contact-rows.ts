@@ -23,7 +23,7 @@ import { surfaceVelocities } from "./surface-velocity.ts";
 import { cross, dot3, MINVAL, row as matRow, sub3, type Vec3 } from "../../trace/vector.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { mjMINMU, mjtCone, mjtEnableBit } from "../../model/enums.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { GeomPair, PairNumbers } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import { bodyDofs } from "./body-dofs.ts";
 import type { ConeParams } from "./cone.ts";
@@ -89,11 +89,14 @@ export interface ContactRows {
   aref(slot: Int, impedance: Scalar, vel: readonly Scalar[], D: Scalar): Scalar[];
 }
 
+/** Whether worlds may have friction of their own; otherwise pairs of a kind have the same. */
+const hasOwnFriction = ({ model, geom_friction, pair_friction }: ModelView): boolean =>
+  (model.opt.enableflags & mjtEnableBit.OVERRIDE) === 0 && (geom_friction.isOwn || pair_friction.isOwn);
+
 /** Friction of a pair: folded by the pair finder, and mixed here if a geom has its own in each world. */
 function pairFriction(m: ModelView, p: GeomPair): readonly Scalar[] {
   const { model } = m;
-  if (model.opt.enableflags & mjtEnableBit.OVERRIDE) return p.friction;
-  if (!m.geom_friction.isOwn && !m.pair_friction.isOwn) return p.friction;
+  if (!hasOwnFriction(m)) return p.friction;
   if (p.ipair >= 0) {
     const own = m.pair_friction.run(5 * p.ipair, 5);
     return own.some(isNode) ? own.map((x) => max(x, mjMINMU)) : p.friction;
@@ -154,47 +157,57 @@ function compliances(): typeof compliance {
 function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof compliance) {
   const { pairs } = slots;
   const { model } = m;
-  const of = (name: string, f: (p: GeomPair, pair: number) => Scalar, type: "f32" | "i32" = "f32") =>
-    slots.table(`con_${name}`, f, type);
-  const normal = pairs.map((p) => complianceOf(p.solref, p.solimp));
-  const tangent = pairs.map((p) => {
+  const of = (name: string, f: (pair: number) => Scalar) => slots.table(`con_${name}`, f);
+  const ofKind = (name: string, f: (p: PairNumbers, kind: number) => Scalar) => slots.ofKind(`con_${name}`, f);
+  const normal = pairs.kinds.map((p) => complianceOf(p.solref, p.solimp));
+  const tangent = pairs.kinds.map((p) => {
     const own = p.solreffriction[0] !== 0 || p.solreffriction[1] !== 0;
     return complianceOf(own ? p.solreffriction : p.solref, p.solimp);
   });
-  const column = (suffix: string) => (name: string, f: (pair: number) => number) =>
-    of(`${name}${suffix}`, (_, pair) => f(pair));
-  const weight = (p: GeomPair) =>
-    add(m.body_invweight0.at(2 * model.geom_bodyid[p.geom1]), m.body_invweight0.at(2 * model.geom_bodyid[p.geom2]));
-  const frictions = pairs.map((p) => pairFriction(m, p));
+  const column = (suffix: string) => (name: string, f: (kind: number) => number) =>
+    ofKind(`${name}${suffix}`, (_, kind) => f(kind));
+  const ofBody = m.body_invweight0.isOwn
+    ? undefined
+    : Array.from(model.geom_bodyid, (b) => m.body_invweight0.at(2 * b));
+  const weightOf = (geom: number) => ofBody?.[geom] ?? m.body_invweight0.at(2 * model.geom_bodyid[geom]);
+  const weight = (k: number) => add(weightOf(pairs.geom1[k]), weightOf(pairs.geom2[k]));
+  const own = hasOwnFriction(m) ? pairs.map((p) => pairFriction(m, p)) : undefined;
+  const kindOf = (k: number): PairNumbers => pairs.kinds[pairs.kind[k]];
+  const frictionOf = (k: number) => own?.[k] ?? kindOf(k).friction;
+  const ofFriction = (name: string, f: (friction: readonly Scalar[], p: PairNumbers) => Scalar) =>
+    own ? of(name, (k) => f(own[k], kindOf(k))) : ofKind(name, (p) => f(p.friction, p));
   const impratio = Math.max(1e-15, m.opt.impratio);
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
-  const hasEdges = (p: GeomPair) => pyramidal && p.condim > 1;
+  const hasEdges = (p: PairNumbers) => pyramidal && p.condim > 1;
   const edges = (slide: Scalar): Scalar => mul(square(slide), 2 / impratio);
-  const diag = (p: GeomPair, [slide]: readonly Scalar[]) =>
-    hasEdges(p) ? mul(mul(weight(p), add(1, square(slide))), edges(slide)) : weight(p);
+  const diag = (k: number) => {
+    const [slide] = frictionOf(k);
+    return hasEdges(kindOf(k)) ? mul(mul(weight(k), add(1, square(slide))), edges(slide)) : weight(k);
+  };
   // MuJoCo bounds R before it takes 2 mu² of it: no other bound is reached where that leaves more than mjMINVAL
-  const least = (p: GeomPair, k: number): Scalar => {
-    const R = mul(leastCompliance(normal[k]), diag(p, frictions[k]));
-    return hasEdges(p) && !(typeof R === "number" && R >= MINVAL) ? mul(MINVAL, edges(frictions[k][0])) : MINVAL;
+  const least = (k: number): Scalar => {
+    const R = mul(leastCompliance(normal[pairs.kind[k]]), diag(k));
+    const isBounded = hasEdges(kindOf(k)) && !(typeof R === "number" && R >= MINVAL);
+    return isBounded ? mul(MINVAL, edges(frictionOf(k)[0])) : MINVAL;
   };
   return {
-    condim: of("condim", (p) => p.condim),
-    friction: [0, 1, 2, 3, 4].map((i) => of(`friction${i}`, (_, k) => frictions[k][i])),
-    margin: of("margin", (p) => p.margin),
+    condim: ofKind("condim", (p) => p.condim),
+    friction: [0, 1, 2, 3, 4].map((i) => ofFriction(`friction${i}`, (friction) => friction[i])),
+    margin: ofKind("margin", (p) => p.margin),
     // up to where contacts make rows
-    reach: of("reach", (p) => (p.adhesion === 0 ? p.margin : p.margin + p.gap)),
-    adhesion: of("adhesion", (p) => p.adhesion),
+    reach: ofKind("reach", (p) => (p.adhesion === 0 ? p.margin : p.margin + p.gap)),
+    adhesion: ofKind("adhesion", (p) => p.adhesion),
     weight: of("weight", weight),
-    diag: of("diag", (p, k) => diag(p, frictions[k])),
-    edges: of("edges", (p, k) => (hasEdges(p) ? edges(frictions[k][0]) : 1)),
+    diag: of("diag", diag),
+    edges: ofFriction("edges", ([slide], p) => (hasEdges(p) ? edges(slide) : 1)),
     least: of("least_R", least),
     // R of the tangents against that of the normal (elliptic)
     tangentD: [0, 1, 2, 3, 4].map((i) =>
-      of(`tangentD${i}`, (_, k) => div(mul(impratio, square(frictions[k][i])), square(frictions[k][0]))),
+      ofFriction(`tangentD${i}`, (friction) => div(mul(impratio, square(friction[i])), square(friction[0]))),
     ),
-    mu: of("mu", (_, k) => div(frictions[k][0], Math.sqrt(impratio))),
-    curve: impedanceCurves(column(""), (k) => normal[k]),
+    mu: ofFriction("mu", ([slide]) => div(slide, Math.sqrt(impratio))),
+    curve: impedanceCurves(column(""), (kind) => normal[kind]),
     normal: references(m, column("_normal"), normal),
     tangent: references(m, column("_tangent"), tangent),
   };
@@ -203,21 +216,32 @@ function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof comp
 /** Contact rows of a model over its slots (mj_instantiateContact). Reads cdof, subtree_com. */
 export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): ContactRows {
   const { model } = m;
-  const dim = slots.pairs.reduce((most, p) => Math.max(most, p.condim), 0);
+  const { pairs } = slots;
+  const dim = pairs.kinds.reduce((most, p) => Math.max(most, p.condim), 0);
   const complianceOf = compliances();
   const params = slotParams(m, slots, complianceOf);
   // registers are read once, before any loop over contacts: constants among them fold there
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
   const least = leastResolved(model, complianceOf);
-  const stiff = Uint8Array.from(slots.pairs, (p) => Number(least(p, leastFriction(m, p)) < m.form.stiffCompliance));
+  const stiff = new Uint8Array(pairs.length);
+  let anyInexact = false;
+  const own = hasOwnFriction(m);
+  const ofKind = pairs.kinds.map((p) => least(p, p.friction));
+  for (let k = 0; k < pairs.length; k++) {
+    const [geom1, geom2] = [pairs.geom1[k], pairs.geom2[k]];
+    const R = ofKind[pairs.kind[k]](geom1, geom2);
+    anyInexact ||= R < m.form.inexactCompliance;
+    const pair = own ? pairs.at(k) : undefined;
+    const low = pair ? least(pair, leastFriction(m, pair))(geom1, geom2) : R;
+    stiff[k] = Number(low < m.form.stiffCompliance);
+  }
   const anyStiff = stiff.includes(1);
   const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
-  const bodyOf = (p: GeomPair, which: 0 | 1) => model.geom_bodyid[which === 0 ? p.geom1 : p.geom2];
   const moving = Array.from({ length: model.nbody }, (_, body) => bodyDofs(model, body).length > 0);
-  const isMoving = (p: GeomPair, which: 0 | 1) => moving[bodyOf(p, which)];
-  const gaps = slots.pairs.some((p) => p.gap > 0 && p.adhesion === 0);
-  const adhesive = slots.pairs.some((p) => p.adhesion !== 0);
-  const tethers = slots.pairs.some((p) => p.gap > 0 && p.adhesion !== 0);
+  const isMoving = (geom: number) => moving[model.geom_bodyid[geom]];
+  const gaps = pairs.kinds.some((p) => p.gap > 0 && p.adhesion === 0);
+  const adhesive = pairs.kinds.some((p) => p.adhesion !== 0);
+  const tethers = pairs.kinds.some((p) => p.gap > 0 && p.adhesion !== 0);
   const surface = surfaceVelocities(m, d, slots);
   const makesRows = (slot: Int): Bool => (gaps ? lt(slots.dist(slot), params.reach(slot)) : true);
   // an adhesive contact in the gap pulls along its normal alone
@@ -262,9 +286,9 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     };
   };
   const discrete = isDiscrete(model);
-  const sides = ([0, 1] as const).map((which) => ({
-    body: slots.table(`con_body${which + 1}`, (p) => bodyOf(p, which), "i32"),
-    moves: slots.table(`con_moves${which + 1}`, (p) => Number(isMoving(p, which)), "i32"),
+  const sides = (["geom1", "geom2"] as const).map((end, which) => ({
+    body: slots.ofGeom(`con_body${which + 1}`, end, (g) => model.geom_bodyid[g], "i32"),
+    moves: slots.ofGeom(`con_moves${which + 1}`, end, (g) => Number(isMoving(g)), "i32"),
   }));
 
   return {
@@ -275,7 +299,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       const moves = sides[which].moves(slot);
       return isNode(moves) ? ne(moves, 0) : moves !== 0;
     },
-    anyCoupled: slots.pairs.some((p) => isMoving(p, 0) && isMoving(p, 1)),
+    anyCoupled: pairs.geom1.some((g, k) => isMoving(g) && isMoving(pairs.geom2[k])),
     column,
     jacobian(slot) {
       const at = column(slot);
@@ -291,12 +315,12 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       mu: params.mu(slot),
     }),
     anyStiff,
-    anyInexact: slots.pairs.some((p) => least(p, p.friction) < m.form.inexactCompliance),
+    anyInexact,
     isInexact(slot, D, diagA) {
       return needsAnother(m, pyramidal || dim === 1, this.cone(slot), D, diagA);
     },
     motions,
-    stiff: slots.table("con_stiff", (_, k) => stiff[k], "i32"),
+    stiff: slots.table("con_stiff", (k) => stiff[k], "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
       const estimate =

@@ -18,7 +18,7 @@ import {
 } from "../../trace/scalar.ts";
 import { mjtCone } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import type { GeomPair } from "../../model/pairs.ts";
+import type { PairNumbers } from "../../model/pairs.ts";
 import type { ModelView } from "../view.ts";
 import type { ConeParams } from "./cone.ts";
 import { mostScale } from "./end-of-step.ts";
@@ -42,8 +42,8 @@ function reach(model: Model, geom: number): number {
 
 /**
  * The least that R of a pair's contacts may be, relative to the largest J M⁻¹ Jᵀ of a point of its geoms: by the least that
- * its diagApprox allows, and as far as the inverse weights of bodies tell. `friction`: the least that its friction is. Of
- * millions of pairs most share what their geoms and their curve decide, which is made once.
+ * its diagApprox allows, and as far as the inverse weights of bodies tell. `friction`: the least that its friction is. What
+ * pairs of a kind share is made once.
  */
 export function leastResolved(model: Model, complianceOf: typeof compliance) {
   const inverseWeights = Float64Array.from({ length: 2 * model.ngeom }, (_, i) => {
@@ -59,17 +59,21 @@ export function leastResolved(model: Model, complianceOf: typeof compliance) {
     if (found === undefined) softness.set(own, (found = leastCompliance(own) / mostScale(model, own)));
     return found;
   };
-  return ({ geom1, geom2, condim, solref, solimp }: GeomPair, friction: readonly number[]): number => {
-    const total = (k: number) => inverseWeights[2 * geom1 + k] + inverseWeights[2 * geom2 + k];
-    // weights are the means over three axes
-    const most = 3 * (total(0) + total(1));
+  return ({ condim, solref, solimp }: PairNumbers, friction: readonly number[]) => {
     const mu2 = friction[0] ** 2;
     const largest = Math.max(...friction);
     const pyramidal = isPyramidal && condim > 1;
-    const diag = pyramidal ? (total(0) * (1 + mu2) * 2 * mu2) / impratio : total(0);
     const tangent = condim > 1 ? (impratio * largest * largest) / mu2 : 1;
     const edges = pyramidal ? 1 + largest ** 2 : Math.max(1, tangent);
-    return (softnessOf(complianceOf(solref, solimp)) * diag) / (most * edges);
+    const soft = softnessOf(complianceOf(solref, solimp));
+    return (geom1: number, geom2: number): number => {
+      const [first, second] = [2 * geom1, 2 * geom2];
+      const weight = inverseWeights[first] + inverseWeights[second];
+      // weights are the means over three axes
+      const most = 3 * (weight + (inverseWeights[first + 1] + inverseWeights[second + 1]));
+      const diag = pyramidal ? (weight * (1 + mu2) * 2 * mu2) / impratio : weight;
+      return (soft * diag) / (most * edges);
+    };
   };
 }
 

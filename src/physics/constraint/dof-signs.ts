@@ -7,14 +7,14 @@ import { pairDofs } from "./body-dofs.ts";
 
 /** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
 function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
-  const signs = new Map(slots.pairs.map((p) => [p, pairDofs(m.model, p)]));
+  const signs = slots.pairs.map((p) => pairDofs(m.model, p));
   const words = Math.ceil(m.nv / 31);
   const mask = (sign: 1 | -1, w: number) =>
     slots.table(
       `con_dofs${sign}_${w}`,
-      (p) => {
+      (k) => {
         let bits = 0;
-        for (let b = 0; b < 31; b++) if (signs.get(p)!.get(31 * w + b) === sign) bits |= 1 << b;
+        for (let b = 0; b < 31; b++) if (signs[k].get(31 * w + b) === sign) bits |= 1 << b;
         return bits;
       },
       "i32",
@@ -25,7 +25,7 @@ function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
     const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
     const [p, n] = [bits(plus), bits(minus)];
     return Array.from({ length: m.nv }, (_, i) => {
-      const seen = new Set([...signs.values()].map((s) => s.get(i) ?? 0));
+      const seen = new Set(signs.map((s) => s.get(i) ?? 0));
       if (seen.size === 1) return [...seen][0];
       const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
       const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
@@ -61,14 +61,11 @@ export function dofParts(m: ModelView, slots: ContactSlots): readonly DofPart[] 
     else parts.push([i]);
   }
   if (parts.length > MOST_PARTS) return [{ dofs: parts.flat(), moves: () => true }];
-  const masks = new Map(
-    slots.pairs.map((p) => {
-      const signs = pairDofs(m.model, p);
-      return [p, parts.reduce((bits, dofs, k) => bits | (Number(dofs.some((i) => signs.has(i))) << k), 0)];
-    }),
-  );
-  const mask = slots.table("con_parts", (p) => masks.get(p)!, "i32");
-  const all = [...masks.values()];
+  const all = slots.pairs.map((p) => {
+    const signs = pairDofs(m.model, p);
+    return parts.reduce((bits, dofs, k) => bits | (Number(dofs.some((i) => signs.has(i))) << k), 0);
+  });
+  const mask = slots.table("con_parts", (k) => all[k], "i32");
   return parts.map((dofs, k) => {
     const bit = 2 ** k;
     const moves = (slot: Int): Bool => {

@@ -12,7 +12,7 @@ export function nefc(m: ModelView, e: Evaluation): Int {
   eachRow(e.rows, (row) => total.set(add(total.get(), select(row.active, 1, 0, "i32"))));
   if (e.slots.nslot === 0) return total.get();
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
-  const rowsOf = e.slots.table(
+  const rowsOf = e.slots.ofKind(
     "con_rows",
     ({ condim }) => (condim === 1 ? 1 : pyramidal ? 2 * (condim - 1) : condim),
     "i32",

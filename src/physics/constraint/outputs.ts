@@ -3,7 +3,6 @@ import { each, variable, when, type Variable } from "../../trace/control.ts";
 import { add, div, gt, max, mul, neg, select, sub, toF32, toI32, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtCone, mjtConstraint } from "../../model/enums.ts";
 import type { FieldName } from "../../model/fields.ts";
-import type { GeomPair } from "../../model/pairs.ts";
 import type { Evaluation } from "../forward.ts";
 import { listRows, rowDot, type Row } from "./rows.ts";
 import type { WorldData, ModelView } from "../view.ts";
@@ -65,10 +64,8 @@ function putRow(m: ModelView, d: WorldData, put: Put, at: Int, row: Row, force: 
 
 function putContacts(m: ModelView, d: WorldData, e: Evaluation, put: Put, at: Variable): void {
   const { slots, contacts } = e;
-  const of = (name: string, f: (p: GeomPair) => number, type: "f32" | "i32" = "f32") =>
-    slots.table(`out_${name}`, f, type);
-  const geoms = [of("geom1", (p) => p.geom1, "i32"), of("geom2", (p) => p.geom2, "i32")];
-  const [margin, adhesion] = [of("margin", (p) => p.margin), of("adhesion", (p) => p.adhesion)];
+  const geoms = (["geom1", "geom2"] as const).map((end) => slots.ofGeom(`out_${end}`, end, (g) => g, "i32"));
+  const [margin, adhesion] = (["margin", "adhesion"] as const).map((of) => slots.ofKind(`out_${of}`, (p) => p[of]));
   slots.each((index, slot) => {
     const cone = contacts.cone(slot);
     const wrench = e.solution.contactForce(index, slot);

@@ -11,11 +11,10 @@ import type { WorldData, ModelView } from "../view.ts";
 export function surfaceVelocities(m: ModelView, d: WorldData, slots: ContactSlots): (slot: Int) => readonly Scalar[] {
   const { model } = m;
   const moves = (g: number) => model.geom_surfacevel.subarray(6 * g, 6 * g + 6).some((x) => x !== 0);
-  const touching = new Set(slots.pairs.flatMap((p) => [p.geom1, p.geom2]));
-  const geoms = [...touching].filter(moves).sort((a, b) => a - b);
+  const geoms = slots.pairs.geoms().filter(moves);
   if (geoms.length === 0) return () => [];
-  const first = slots.table("con_surface1", (p) => p.geom1, "i32");
-  const second = slots.table("con_surface2", (p) => p.geom2, "i32");
+  const first = slots.ofGeom("con_surface1", "geom1", (g) => g, "i32");
+  const second = slots.ofGeom("con_surface2", "geom2", (g) => g, "i32");
 
   return (slot) => {
     const frame = slots.frame(slot);

@@ -24,8 +24,8 @@ import { Field, type WorldData, type ModelView } from "../view.ts";
 /** Adds the force on dofs of a pull along the normal of each contact: `pull` gives newtons at a slot. */
 function pullTogether(m: ModelView, d: WorldData, slots: ContactSlots, qfrc: Field, pull: (slot: Int) => Scalar): void {
   const bodies = [
-    slots.table("pull_body1", (p) => m.model.geom_bodyid[p.geom1], "i32"),
-    slots.table("pull_body2", (p) => m.model.geom_bodyid[p.geom2], "i32"),
+    slots.ofGeom("pull_body1", "geom1", (g) => m.model.geom_bodyid[g], "i32"),
+    slots.ofGeom("pull_body2", "geom2", (g) => m.model.geom_bodyid[g], "i32"),
   ];
   // bodies of contacts are known at run time only
   const forces = new Field("pulls", 6 * m.nbody, 6, true);
@@ -45,7 +45,7 @@ function pullTogether(m: ModelView, d: WorldData, slots: ContactSlots, qfrc: Fie
 }
 
 /** Whether some pair of geoms that may touch pulls. */
-const pulls = (slots: ContactSlots): boolean => slots.pairs.some((p) => p.adhesion !== 0);
+const pulls = (slots: ContactSlots): boolean => slots.pairs.kinds.some((p) => p.adhesion !== 0);
 
 /** Forces of adhesive contacts (mj_adhesion). Reads cdof, subtree_com; writes qfrc_adhesion. */
 export function adhesion(m: ModelView, d: WorldData, slots: ContactSlots | undefined): void {
@@ -53,7 +53,7 @@ export function adhesion(m: ModelView, d: WorldData, slots: ContactSlots | undef
   const { disableflags } = m.opt;
   const none = mjtDisableBit.SPRING | mjtDisableBit.DAMPER;
   if (!slots || !pulls(slots) || (disableflags & none) === none) return;
-  const force = slots.table("pull", (p) => p.adhesion);
+  const force = slots.ofKind("pull", (p) => p.adhesion);
   pullTogether(m, d, slots, d.qfrc_adhesion, force);
 }
 
@@ -65,11 +65,7 @@ export function bodyMoment(m: ModelView, d: WorldData, slots: ContactSlots, body
   const moment = new Field(`moment_body${body}`, m.nv);
   each(m.nv, (i) => moment.set(i, 0));
   const on = (which: 1 | 2) =>
-    slots.table(
-      `of_body${body}_${which}`,
-      (p) => Number(m.model.geom_bodyid[which === 1 ? p.geom1 : p.geom2] === body),
-      "i32",
-    );
+    slots.ofGeom(`of_body${body}_${which}`, `geom${which}`, (g) => Number(m.model.geom_bodyid[g] === body), "i32");
   const [first, second] = [on(1), on(2)];
   const isOf = (slot: Int): Bool => or(eq(first(slot), 1), eq(second(slot), 1));
   const count = variable("contacts_of_body", 0, "i32");

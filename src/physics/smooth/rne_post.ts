@@ -89,7 +89,11 @@ function share(b: number, body1: Int, body2: Int): Scalar {
 
 /** Bodies but the world that contacts can push. */
 function bodiesInContact(m: ModelView): number[] {
-  const bodies = new Set(geomPairs(m.model).flatMap((p) => [p.geom1, p.geom2].map((g) => m.model.geom_bodyid[g])));
+  const bodies = new Set(
+    geomPairs(m.model)
+      .geoms()
+      .map((g) => m.model.geom_bodyid[g]),
+  );
   bodies.delete(0);
   return [...bodies].sort((a, b) => a - b);
 }

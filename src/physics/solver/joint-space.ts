@@ -236,7 +236,7 @@ export class JointSpace implements SolverSpace {
       const dofs = [...pairDofs(this.#m.model, p).keys()];
       return dofs.some((i) => dofs.some((j) => !this.#base.has(i, j)));
     };
-    const of = slots.table("con_couples", (p) => Number(has(p)), "i32");
+    const of = slots.table("con_couples", (k) => Number(has(slots.pairs.at(k))), "i32");
     couples.set(false);
     slots.each((_, slot) => couples.set(or(couples.get(), ne(of(slot), 0))));
   }

@@ -20,7 +20,6 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import type { GeomPair } from "../../model/pairs.ts";
 import type { Model } from "../../model/model.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { listRows, type Row, type Rows } from "../constraint/rows.ts";
@@ -105,12 +104,12 @@ export class Trees implements Weights {
     this.#weight = array("tree_weight", this.#count);
     this.#slope = new Field("tree_slope", this.#count);
     const treeOf = (geom: number) => place(model.body_treeid[model.geom_bodyid[geom]]);
-    const side = (which: "geom1" | "geom2") => (p: GeomPair) => treeOf(p[which]);
-    this.#ofContact = (["geom1", "geom2"] as const).map((g) => contacts.slots.table(`con_tree_${g}`, side(g), "i32"));
+    const { slots } = contacts;
+    this.#ofContact = (["geom1", "geom2"] as const).map((g) => slots.ofGeom(`con_tree_${g}`, g, treeOf, "i32"));
     this.#ofDof = table("dof_place", Array.from(model.dof_treeid, place), "i32");
     this.#ofBody = table("body_place", Array.from(model.body_treeid, place), "i32");
-    this.#canJoin = contacts.slots.pairs.some((p) => {
-      const [a, b] = [treeOf(p.geom1), treeOf(p.geom2)];
+    this.#canJoin = slots.pairs.geom1.some((g, k) => {
+      const [a, b] = [treeOf(g), treeOf(slots.pairs.geom2[k])];
       return a !== b && a > 0 && b > 0;
     });
   }

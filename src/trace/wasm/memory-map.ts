@@ -70,18 +70,23 @@ export class FrameMap {
 /** Offsets in the two blocks of memory of a kernel: its frame, and its pool, which is shared: tables, then constants. */
 export class MemoryMap extends FrameMap {
   readonly #tableAt = new Map<TableRef, TablePlace>();
+  readonly #tables: Int32Array;
   readonly #words: number[] = [];
   readonly #constants = new Map<number, number>();
 
   constructor(trace: Trace, live: Liveness) {
     super(trace, live, VECTOR);
+    let end = 0;
     for (const columns of columnsOf(trace.tables)) {
       const bytes: Stride = columns.length > 2 ? 16 : columns.length === 2 ? 8 : 4;
-      const words = bytes / 4;
-      const start = this.#words.length;
-      columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (start + k), bytes }));
-      for (let i = 0; i < columns[0].values.length; i++)
-        for (let k = 0; k < words; k++) this.#words.push(wordOf(columns[k], i));
+      columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (end + k), bytes }));
+      end += (bytes / 4) * columns[0].values.length;
+    }
+    this.#tables = new Int32Array(end);
+    const floats = new Float32Array(this.#tables.buffer);
+    for (const [{ type, values }, { offset, bytes }] of this.#tableAt) {
+      const words = type === "f32" ? floats : this.#tables;
+      for (let i = 0, at = offset / 4; i < values.length; i++, at += bytes / 4) words[at] = values[i];
     }
   }
 
@@ -94,7 +99,7 @@ export class MemoryMap extends FrameMap {
   constant(bits: number): number {
     let at = this.#constants.get(bits);
     if (at === undefined) {
-      at = 4 * this.#words.length;
+      at = 4 * (this.#tables.length + this.#words.length);
       this.#words.push(bits);
       this.#constants.set(bits, at);
     }
@@ -102,7 +107,10 @@ export class MemoryMap extends FrameMap {
   }
 
   get pool(): Int32Array<ArrayBuffer> {
-    return Int32Array.from(this.#words);
+    const pool = new Int32Array(this.#tables.length + this.#words.length);
+    pool.set(this.#tables);
+    pool.set(this.#words, this.#tables.length);
+    return pool;
   }
 }
 
@@ -124,12 +132,6 @@ function columnsOf(tables: readonly TableRef[]): TableRef[][] {
     columns.push(t);
   }
   return all;
-}
-
-/** A number of a table as a word; 0 where there is no table. */
-function wordOf(t: TableRef | undefined, i: number): number {
-  if (t === undefined) return 0;
-  return t.type === "f32" ? bitsOf(t.values[i]) : t.values[i] | 0;
 }
 
 /** The bits of a float32, as a signed word. */

@@ -18,7 +18,7 @@ export class WideMap extends FrameMap {
     let next = 0;
     for (const t of trace.tables) {
       this.#tableAt.set(t, next);
-      for (const value of t.values) {
+      for (const value of Array.from(t.values)) {
         if (t.type === "f32") bytes.setFloat64(next, value, true);
         else bytes.setInt32(next, value, true);
         next += PLACE;

@@ -55,13 +55,13 @@ async function hasMuJoCosParameters(model: Model, seed: number): Promise<void> {
       expect(oracle.data.nl).toBeLessThanOrEqual(bound.nl);
 
       let at = 0;
-      const used = new Map<GeomPair, number>();
+      const used = new Map<number, number>();
       for (const contact of oracle.contacts()) {
-        while (at < pairs.length && label(pairs[at]) !== `${contact.geom[0]}-${contact.geom[1]}`) at++;
-        const pair = pairs[at];
+        while (at < pairs.length && label(pairs.at(at)) !== `${contact.geom[0]}-${contact.geom[1]}`) at++;
         // a contact of no pair, or one out of order
-        expect([contact.geom, pair !== undefined]).toEqual([contact.geom, true]);
-        used.set(pair, (used.get(pair) ?? 0) + 1);
+        expect([contact.geom, at < pairs.length]).toEqual([contact.geom, true]);
+        const pair = pairs.at(at);
+        used.set(at, (used.get(at) ?? 0) + 1);
         expect(contact.dim).toBe(pair.condim);
         expect(contact.includemargin).toBe(pair.margin);
         expect(contact.dist).toBeLessThanOrEqual(pair.margin + pair.gap);
@@ -69,7 +69,7 @@ async function hasMuJoCosParameters(model: Model, seed: number): Promise<void> {
           expect([name, ...contact[name]]).toEqual([name, ...pair[name]]);
         }
       }
-      for (const [pair, count] of used) expect([label(pair), count <= pair.ncon]).toEqual([label(pair), true]);
+      for (const [k, count] of used) expect([k, count <= pairs.at(k).ncon]).toEqual([k, true]);
     }
   });
 }
@@ -92,8 +92,8 @@ describe("candidate geom pairs", () => {
   test("there are none without contacts or constraints", async () => {
     const model = await loadTestModel("contact_order");
     const contact = 1 << 4;
-    expect(geomPairs(withOptions(model, { disableflags: contact }))).toEqual([]);
-    expect(geomPairs(withOptions(model, { disableflags: 1 }))).toEqual([]);
+    expect(geomPairs(withOptions(model, { disableflags: contact })).length).toBe(0);
+    expect(geomPairs(withOptions(model, { disableflags: 1 })).length).toBe(0);
   });
 
   test("the override flag replaces the parameters", async () => {
