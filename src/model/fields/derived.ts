@@ -87,7 +87,13 @@ export const DERIVED_FIELDS = group("derived", [
   // mj_fwdConstraint
   row("efc_force", "f32", ["njmax"], "N, N m", "force in constraint space"),
   row("qfrc_constraint", "f32", ["nv"], "N, N m", "constraint force"),
-  row("qfrc_inverse", "f32", ["nv"], "N, N m", "force that makes qacc (mj_inverse): actuators and what is applied"),
+  row(
+    "qfrc_inverse",
+    "f32",
+    ["nv"],
+    "N, N m",
+    "force that makes qacc beside the solver's: actuators and what is applied (mj_inverse, if the solver converged and without noslip)",
+  ),
   row("qacc", "f32", ["nv"], "m/s^2, rad/s^2", "acceleration"),
   row("solver_niter", "i32", [1], "", "iterations of the constraint solver"),
 
