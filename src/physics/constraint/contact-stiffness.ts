@@ -84,8 +84,11 @@ function stiffest(pyramidal: boolean, p: ConeParams, [normal, ...others]: readon
   const factor = (k: number) => (pyramidal ? square(p.friction[k]) : p.tangentD[k]);
   const rows = others.map((x, k) => select(hasDirection(p, k), mul(factor(k), x), 0));
   const most = rows.reduce((a, b) => max(a, b), pyramidal ? 0 : normal);
-  return pyramidal ? mul(max(1, mul(2, sub(p.condim, 1))), add(normal, most)) : most;
+  return pyramidal ? mul(edgesOf(p), add(normal, most)) : most;
 }
+
+/** Edges of a pyramid, which push the normal together. */
+const edgesOf = (p: ConeParams): Scalar => max(1, mul(2, sub(p.condim, 1)));
 
 /** Whether what a contact of this D takes of M's digits wants another step of Newton after one that changes no state. */
 export const needsAnother = (
@@ -121,7 +124,9 @@ export function resolvedStiffness(
   const isFree = gt(normal, 0);
   if (pyramidal) {
     const alone = or(eq(p.condim, 1), false);
-    const edges = others.map((x, k) => share(add(normal, mul(square(p.friction[k]), x))));
+    // with little friction all edges are the normal, and as stiff as all of them; the floor of loops bears that
+    const count = form.loops ? 1 : edgesOf(p);
+    const edges = others.map((x, k) => share(max(mul(count, normal), add(normal, mul(square(p.friction[k]), x)))));
     const least = edges.reduce((a, x, k) => select(hasDirection(p, k), min(a, x), a), 1);
     return {
       D: select(alone, min(D, most(normal)), D),
