@@ -315,7 +315,10 @@ function problemsOf(
   const limits = parts.flatMap(({ plan }) => plan.problems);
   const problems = limits.map(({ code, text }) => ({
     code,
-    text: text.replace(/(Pass numEnvs: \d+|Fewer worlds, or fewer steps kept of each, make it smaller)\.$/, remedy),
+    text: text.replace(
+      /(Pass numEnvs: \d+|Fewer worlds, or fewer steps kept of each, make it smaller)\.$/,
+      largest === 0 && text.includes("arena replay") ? `${remedy} Pass a smaller bufferSize.` : remedy,
+    ),
   }));
   if (!budget || totalBytes <= budget.limit - budget.live) return problems;
   const text = `${formatBytes(totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;

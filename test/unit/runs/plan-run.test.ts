@@ -178,3 +178,11 @@ test.each([
   const { code, stderr } = await corral(args);
   expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
 });
+
+test("a replay that no buffer holds is told of, with what makes it smaller", async () => {
+  const options: TrainOptions = { algo: "sac", config: { bufferSize: 100_000_000 } };
+  const { problems, largestNumEnvs } = await planRun("Ant-v5", options);
+  expect(largestNumEnvs).toBe(0);
+  expect(problems[0].text).toMatch(/^arena replay_obs of .* No count of worlds fits\. Pass a smaller bufferSize\.$/);
+  expect((await planRun("Ant-v5", { ...options, config: { bufferSize: 100_000 } })).problems).toEqual([]);
+});
