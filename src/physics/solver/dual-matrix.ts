@@ -1,8 +1,9 @@
 // matrix of the dual of all rows, A = J M⁻¹ Jᵀ, as MuJoCo has it (efc_AR): a residual is then a sum over forces
 import { array, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
-import { add, and, gt, mul, ne, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, and, ge, gt, min, mul, ne, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ConeParams } from "../constraint/cone.ts";
-import { Field } from "../view.ts";
+import type { Field } from "../view.ts";
+import type { DualRows } from "./dual-rows.ts";
 
 /** Most entries that a lane keeps. */
 const MOST = 1 << 20;
@@ -41,21 +42,21 @@ export class DualMatrix {
     return places > 0 && places * (places + 2 * nv) <= MOST ? new DualMatrix(nv, places) : undefined;
   }
 
-  /** A row of J, and b of it. */
-  keep(place: Int, J: readonly Scalar[] | Field, b: Scalar): void {
-    this.#put(this.#J, place, J);
+  /** b of a row that is not of a contact, whose J is `DualRows`' own. */
+  keepRow(place: Int, b: Scalar): void {
+    this.#b.set(place, b);
+  }
+
+  #keep(place: Int, J: readonly Scalar[], b: Scalar): void {
+    const at = mul(place, this.#nv);
+    J.forEach((x, i) => this.#J.set(add(at, i), x));
     this.#b.set(place, b);
   }
 
   /** M⁻¹ Jᵀ of a row; of a contact's direction until its rows are kept, from its first place on. */
   keepSolved(place: Int, x: Field): void {
-    this.#put(this.#solved, place, x);
-  }
-
-  #put(to: LocalArray, place: Int, row: readonly Scalar[] | Field): void {
     const at = mul(place, this.#nv);
-    if (row instanceof Field) each(this.#nv, (i) => to.set(add(at, i), row.at(i)));
-    else row.forEach((x, i) => to.set(add(at, i), x));
+    each(this.#nv, (i) => this.#solved.set(add(at, i), x.at(i)));
   }
 
   /** Rows of a contact's edges, or of its directions, from a place on, where what its directions solve to is kept. */
@@ -74,7 +75,7 @@ export class DualMatrix {
           e,
         ),
       );
-      this.keep(add(first, e), row, along(b, e));
+      this.#keep(add(first, e), row, along(b, e));
     }
     if (!edges) return;
     const at = (k: number, i: Int) => add(mul(add(first, k), this.#nv), i);
@@ -84,26 +85,38 @@ export class DualMatrix {
     });
   }
 
-  /** A of the first `count` places; rows that are not active have zeros. */
-  build(count: Int, isActive: (place: Int) => Bool, x: Field): void {
+  /** A of the first `count` places, of which rows come first; those that are not active have zeros. */
+  build(count: Int, rows: DualRows, isActive: (place: Int) => Bool, x: Field): void {
     loop(
       count,
       (i) => {
         const own = mul(i, this.#nv);
         const entry = variable("entry", 0);
-        each(this.#nv, (k) => x.set(k, this.#solved.get(add(own, k))));
-        loop(add(i, 1), (j) => {
-          const at = mul(j, this.#nv);
+        const put = (j: Int, product: () => Scalar) => {
           entry.set(0);
-          when(and(isActive(i), isActive(j)), () =>
-            each(this.#nv, (k) => entry.set(add(entry.get(), mul(this.#J.get(add(at, k)), x.at(k))))),
-          );
+          when(and(isActive(i), isActive(j)), () => entry.set(product()));
           this.#A.set(add(mul(i, this.#stride), j), entry.get());
           this.#A.set(add(mul(j, this.#stride), i), entry.get());
+        };
+        if (rows.count > 0)
+          loop(min(add(i, 1), rows.count), (j) =>
+            put(j, () => rows.along(j, (dof) => this.#solved.get(add(own, dof)))),
+          );
+        when(ge(i, rows.count), () => {
+          each(this.#nv, (k) => x.set(k, this.#solved.get(add(own, k))));
+          loop(add(i, 1), (j) => put(j, () => this.#product(j, x)), { start: rows.count });
         });
       },
       { label: "efc_A" },
     );
+  }
+
+  /** A row of a contact times x. */
+  #product(place: Int, x: Field): Scalar {
+    const [at, sum] = [mul(place, this.#nv), variable("along", 0)];
+    sum.set(0);
+    each(this.#nv, (k) => sum.set(add(sum.get(), mul(this.#J.get(add(at, k)), x.at(k)))));
+    return sum.get();
   }
 
   /** b + A f of a row, without R f; `count`: of the places that forces have. */

@@ -57,9 +57,16 @@ export class DualRows {
     });
   }
 
+  get count(): number {
+    return this.#rows.length;
+  }
+
   /** Sets A of a row, given M⁻¹ Jᵀ. */
   setA(r: Int, solved: Field): void {
-    this.#A.set(r, this.#along(r, solved));
+    this.#A.set(
+      r,
+      this.along(r, (dof) => solved.at(dof)),
+    );
   }
 
   at(r: Int) {
@@ -72,7 +79,10 @@ export class DualRows {
 
   /** b + J x. */
   residual(r: Int, x: Field): Scalar {
-    return add(this.#b.get(r), this.#along(r, x));
+    return add(
+      this.#b.get(r),
+      this.along(r, (dof) => x.at(dof)),
+    );
   }
 
   isActive(r: Int): Bool {
@@ -89,13 +99,14 @@ export class DualRows {
     });
   }
 
-  #along(r: Int, x: Field): Scalar {
+  /** J x, by the few dofs that the row has. */
+  along(r: Int, x: (dof: Int) => Scalar): Scalar {
     const total = variable("along", 0);
     total.set(0);
     const first = this.#start(r);
     loop(this.#nnz(r), (k) => {
       const e = add(first, k);
-      total.set(add(total.get(), mul(this.#jac.get(e), x.at(this.#dof(e)))));
+      total.set(add(total.get(), mul(this.#jac.get(e), x(this.#dof(e)))));
     });
     return total.get();
   }

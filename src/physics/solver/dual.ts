@@ -109,7 +109,7 @@ export class DualForces {
       const solve = () => {
         this.clear();
         this.pushRow(r, 1);
-        this.#matrix?.keep(r, this.#push, this.#rowState.b(r));
+        this.#matrix?.keepRow(r, this.#rowState.b(r));
         this.#solve();
         this.#matrix?.keepSolved(r, this.#push);
         this.#rowState.setA(r, this.#push);
@@ -119,7 +119,7 @@ export class DualForces {
     });
     if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot));
     const isActive = (place: Int): Bool => (this.nrow > 0 ? or(ge(place, this.nrow), this.isActive(place)) : true);
-    this.#matrix?.build(this.count, isActive, this.#push);
+    this.#matrix?.build(this.count, this.#rowState, isActive, this.#push);
   }
 
   #startContact(d: WorldData, qacc: Field, index: Int, slot: Int): void {
