@@ -1,13 +1,10 @@
 // a gait of two legs, made from commands of velocity: what servos of bipeds aim at, and policies act about
-import { valueOf, type Scene } from "../src/env/index.ts";
+import { carried, leaning, stepping, turned, valueOf, type Scene } from "../src/env/index.ts";
 import { footing, swung, type FootingOptions, type Ground } from "./footing.ts";
 import { acos, atan2, cos, sin } from "../src/trace/math.ts";
 import {
   add,
-  clamp,
   div,
-  floor,
-  gt,
   lt,
   max,
   min,
@@ -17,7 +14,6 @@ import {
   sqrt,
   square,
   sub,
-  sum,
   type Bool,
   type Scalar,
 } from "../src/trace/scalar.ts";
@@ -66,9 +62,6 @@ export interface GaitOptions {
   readonly footing?: FootingOptions;
 }
 
-/** Seconds within which a foot that swings aims anew, and how far it is moved at most (m). */
-const AIMS = 0.08;
-const FARTHEST = 0.25;
 /** How much of a tilt of the base the height of a foot that swings makes up for, on terrain. */
 const LEVELS = 0.5;
 /** On terrain: the tilt of the base that slows nothing, and how much of the command each rad beyond it takes. */
@@ -76,9 +69,6 @@ const UPRIGHT = 0.05;
 const SLOWS = 6;
 /** On terrain feet swing higher by how high steps of the ground are, and by so much at most (m). */
 const CLEARS = 0.05;
-/** How fast a base goes (m/s) and how far it tilts (rad) that is told to stand and steps nevertheless. */
-const PUSHED = 0.2;
-const TILTED = 0.08;
 /** How far it walks at least where its feet are lifted off their ground. */
 const STROLLS = 0.3;
 
@@ -98,42 +88,11 @@ export function pitches({ thigh, shank }: Pick<GaitOptions, "thigh" | "shank">, 
   return [hip, knee, mul(-1, add(hip, knee))];
 }
 
-/** Where a foot is in its stride, 1/2 as it touches down to -1/2 as it leaves, and how high its swing is, 0 to 1. */
-export function stride(phase: Scalar, duty: number) {
-  const u = div(sub(phase, duty), 1 - duty);
-  // a cubic that leaves and meets the ground at its speed
-  const slope = -(1 - duty) / duty;
-  const swing = add(-0.5, mul(u, add(slope, mul(u, sub(3 * (1 - slope), mul(2 * (1 - slope), u))))));
-  const stands = lt(phase, duty);
-  return {
-    along: select(stands, sub(0.5, div(phase, duty)), swing, "f32"),
-    up: select(stands, 0, square(sin(mul(Math.PI, u))), "f32"),
-    stands,
-    /** How much of its swing is over, where it swings. */
-    swings: u,
-  };
-}
-
-/** How far the base leans ahead and to the left: what it has of straight down, from its quaternion. */
-function tiltOf(s: Scene): readonly [Scalar, Scalar] {
-  const [w, x, y, z] = s.d.qpos.run(3, 4);
-  return [mul(2, sub(mul(w, y), mul(x, z))), mul(-2, add(mul(y, z), mul(w, x)))];
-}
-
 /** What of a command it follows where the base tilts, 1 upright to 0. */
 function steady(s: Scene): Scalar {
   const [x, y] = valueOf(s, "down");
   return max(sub(1, mul(SLOWS, max(sub(sqrt(add(square(x), square(y))), UPRIGHT), 0))), 0);
 }
-
-/** Whether the base goes or tilts as one that stands does not. */
-function isPushed(s: Scene): Bool {
-  const [[vx, vy], [x, y]] = [valueOf(s, "linear"), valueOf(s, "down")];
-  return or(gt(sum([square(vx), square(vy)]), PUSHED ** 2), gt(sum([square(x), square(y)]), TILTED ** 2));
-}
-
-/** A phase moved on, within 0 to 1. */
-export const turned = (phase: Scalar, by: number): Scalar => sub(add(phase, by), floor(add(phase, by)));
 
 /**
  * A gait whose strides are those of the value `wanted` (forward, sideways, turning), followed smoothly. Where nothing is
@@ -169,8 +128,7 @@ export function gaitOf(options: GaitOptions) {
   /** The same, with what a foot carries at a phase: all where it alone stands, half where the robot does not walk. */
   const loaded = (leg: ReturnType<typeof legOf>, side: number, phase: Scalar, walks: Scalar) => {
     if (!carries) return leg;
-    const alone = clamp(div(min(phase, sub(duty, phase)), duty - 0.5), 0, 1);
-    const part = add(0.5, mul(walks, sub(alone, 0.5)));
+    const part = carried(phase, duty, walks);
     const behind = mul(Math.hypot(...options.shank), sin(add(leg.hip_pitch, leg.knee)));
     return {
       ...leg,
@@ -183,44 +141,22 @@ export function gaitOf(options: GaitOptions) {
     const [standing, walking] = posture;
     return add(angle, select(holds, mul(add(standing, mul(walks, walking - standing)), tilt), 0, "f32"));
   };
-  const moves = (s: Scene): Bool => gt(sum(valueOf(s, "wanted").map(square)), 0.01);
-  /** Phase, then how far it walks at all (0 to 1), then the command as it is followed. */
-  function advance(t: Scene, before: readonly Scalar[] | undefined): readonly Scalar[] {
-    if (!before) return [t.random.uniforms(1)[0], 0, 0, 0, 0];
-    const wanted = under
-      ? valueOf(t, "wanted").map((x) => mul(x, mul(steady(t), under.pace(t))))
-      : valueOf(t, "wanted");
-    const part = min(div(t.dt, follows), 1);
-    const pushed = isPushed(t);
-    const goals = [select(or(moves(t), pushed), 1, 0, "f32"), ...wanted];
-    const rates = [select(pushed, min(div(t.dt, AIMS), 1), part, "f32"), part, part, part];
-    const followed = goals.map((goal, i) => add(before[i + 1], mul(rates[i], sub(goal, before[i + 1]))));
-    return [turned(add(before[0], div(t.dt, period)), 0), ...followed];
-  }
-  const kept = (s: Scene): readonly Scalar[] => s.memory("gait", advance);
-  /** How far each foot lands from where the command puts it, ahead and to the left: what it had as it touched down. */
-  const caught = (s: Scene): readonly Scalar[] =>
-    s.memory("catch", (t, before) => {
-      if (!before) return [0, 0, 0, 0];
-      const [, , ...followed] = kept(t);
-      const velocity = valueOf(t, "linear");
-      const tilt = rights === 0 ? [0, 0] : valueOf(t, "down");
-      const aims = [0, 1].map((i) => {
-        const beyond = mul(catches, sub(velocity[i], followed[i]));
-        return clamp(add(beyond, mul(rights, tilt[i])), -FARTHEST, FARTHEST);
-      });
-      const part = min(div(t.dt, AIMS), 1);
-      return feet(t).flatMap(({ stands }, foot) =>
-        aims.map((aim, i) => {
-          const was = before[2 * foot + i];
-          return select(stands, was, add(was, mul(part, sub(aim, was))), "f32");
-        }),
-      );
-    });
-  const feet = (s: Scene) => [0, 0.5].map((offset) => stride(turned(kept(s)[0], offset), duty));
+  const { moves, kept, feet, caught, updated, clock } = stepping({
+    offsets: [0, 0.5],
+    period,
+    duty,
+    follows,
+    catches,
+    rights,
+    linear: (s) => valueOf(s, "linear"),
+    down: (s) => valueOf(s, "down"),
+    wanted: (s) => valueOf(s, "wanted"),
+    followed: (s) =>
+      under ? valueOf(s, "wanted").map((x) => mul(x, mul(steady(s), under.pace(s)))) : valueOf(s, "wanted"),
+  });
   /** Where feet that swing land from the base as it is. */
   const landings = (s: Scene) => {
-    const [phase, walks, forward, sideways] = s.updated("gait", advance);
+    const [phase, walks, forward, sideways] = updated(s);
     const moved = caught(s);
     return [0, 0.5].map((offset, i) => {
       const own = turned(phase, offset);
@@ -236,11 +172,7 @@ export function gaitOf(options: GaitOptions) {
   return {
     moves,
     /** What a policy must know of it. */
-    clock: (s: Scene): Scalar[] => {
-      const [phase, ...others] = kept(s);
-      const angle = mul(2 * Math.PI, phase);
-      return [sin(angle), cos(angle), ...others];
-    },
+    clock,
     /** Where feet land beside it, which a policy sees too: the left one, then the right one (m). */
     caught,
     /** The ground that it takes feet to be over, which a policy sees too: heights (m) and slopes (rad); none on a plane. */
@@ -251,7 +183,7 @@ export function gaitOf(options: GaitOptions) {
     /** Angles of the left leg and the right one, in the order of their joints. */
     legs: (s: Scene): Scalar[][] => {
       const grounds = under?.grounds(s);
-      const [forwards, sideward] = tiltOf(s);
+      const [forwards, sideward] = leaning(s.d.qpos.run(3, 4));
       const [phase, walks, forward, sideways, turning] = kept(s);
       const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
       const moved = caught(s);

@@ -1,6 +1,6 @@
 // a trot about which policies of the Go1 act: feet land where they catch it (Raibert 1986), at the height of the terrain
 // there, and servos aim at their places
-import { bodyId, terrainAt, valueOf, type Scene } from "../../src/env/index.ts";
+import { bodyId, stride, terrainAt, turned, valueOf, type Scene } from "../../src/env/index.ts";
 import { acos, atan2, cos, sin } from "../../src/trace/math.ts";
 import {
   add,
@@ -22,7 +22,6 @@ import {
   type Scalar,
 } from "../../src/trace/scalar.ts";
 import { swung } from "../footing.ts";
-import { stride, turned } from "../gait.ts";
 
 /** From the trunk to a hip, from its axis to the leg's plane, the lengths of thigh and calf (m). */
 const HIP = [0.1881, 0.04675] as const;

@@ -9,6 +9,7 @@ import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { firstTask } from "../scaffold/first-task.ts";
+import { gaitOf } from "../scaffold/gait.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { loadMotion } from "../env/index.ts";
 import { baseOf, drivenBase, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
@@ -124,12 +125,14 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   const free = chosen === "reach" ? drivenBase(model) : undefined;
   const places = { library: library(folder), model: besides(folder, resolve(path)) };
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
-  const text = (chosen === "velocity" ? velocityTask : reachTask)(name, robot, places);
+  const gait = chosen === "velocity" ? await gaitOf(robot) : undefined;
+  const text = chosen === "velocity" ? velocityTask(name, robot, places, gait) : reachTask(name, robot, places);
   const { key, lift } = robot;
   return {
     text,
     notes: [
       `Starts from ${key === undefined ? "the default pose: the model names no keyframe" : `keyframe "${key}"`}.`,
+      ...(gait ? ["Its legs step about a gait that follows what is commanded; a policy learns the rest."] : []),
       ...(free === undefined
         ? []
         : [

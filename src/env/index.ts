@@ -44,6 +44,7 @@ export {
 } from "./task/task.ts";
 
 export * from "./task/terms/index.ts";
+export { carried, leaning, stepping, stride, turned } from "./task/terms/stepping.ts";
 export type { ArenaView, GpuView, GpuViews, WasmViews } from "./host/gpu-views.ts";
 export { VectorEnv, type StepResult, type VecSnapshot } from "./host/vector-env.ts";
 export type { HealthReport } from "./host/health.ts";

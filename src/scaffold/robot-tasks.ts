@@ -1,6 +1,7 @@
 // tasks for a robot of one's own: walking as commanded, and reaching
 import { nameOf } from "../model/model.ts";
 import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
+import type { RobotGait } from "./gait.ts";
 import { hasGround } from "./stance.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
@@ -76,6 +77,45 @@ export const entriesOf = (of: string, at: readonly number[]): string =>
     ? `${of}[${at[0]}:${at[0] + at.length}]`
     : `[${at.map((k) => `${of}[${k}]`).join(", ")}]`;
 
+/** The gait, in code: what a task's `control`, and its observations, take. */
+function gaitOf({ legs, period, lift, sway, catches, rights, posture }: RobotGait): string {
+  const columns = ["ahead", "left", "up", "turn", "bend", "carry", "pitch", "roll"] as const;
+  // a mm of what a foot is moved by a m is nothing
+  const row = (list: readonly number[]) => numbers(list.map((x) => Math.round(1000 * x) / 1000));
+  const code = legs.map(
+    (leg, i) => `    {
+      actuators: [${leg.actuators.map(text).join(", ")}],
+      phase: ${i / legs.length},
+${columns.map((name) => `      ${name}: ${row(leg[name])},`).join("\n")}
+    },`,
+  );
+  return `/** How its legs step: what servos turn by for each metre that a foot is ahead, to the left or up (docs/your-first-task.md). */
+const GAIT = gait({
+  base: BASE,
+  period: ${number(period)}, // s of two steps
+  lift: ${number(lift)}, // m
+  sway: ${number(sway)}, // m
+  catches: ${number(catches)}, // s of the velocity beside the command, by which feet land farther
+  rights: ${number(rights)}, // m for each rad of tilt
+  posture: ${numbers(posture)}, // how far hips turn against the tilt, standing and walking
+  legs: [
+${code.join("\n")}
+  ],
+});
+
+`;
+}
+
+/** Motors whose servos aim so that a gait's feet are below the mass. */
+function shifted(motors: Robot["motors"], { legs }: RobotGait): Robot["motors"] {
+  const shift = new Map(legs.flatMap((leg) => leg.motors.map((motor, i) => [motor, leg.shift[i]] as const)));
+  return motors.map((motor, i) => ({ ...motor, home: motor.home + (shift.get(i) ?? 0) }));
+}
+
+/** What a fall of two legs costs, and the discount that sees it (docs/decisions/0119): without, many fall as they hurry. */
+const FALL = 300;
+const SEES_FALLS = 0.995;
+
 /** What a base is commanded: entries of the value `wanted`, with what they are. */
 function commandOf({ flies, rolls, glides, height: above }: Base, floor: number): string {
   const sideways =
@@ -97,12 +137,14 @@ function fallen({ flies, height: above, legs }: Base, floor: number): number | u
 }
 
 /**
- * A base that follows commands of velocity on its feet or wheels, or in the air.
+ * A base that follows commands of velocity on its feet or wheels, or in the air; on two legs about a gait, where it has one.
  * @throws CorralError no-free-base, no-ground, no-contact
  */
-export function velocityTask(name: string, robot: Robot, { library, model: path }: Places): string {
+export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
+  const robot = gait ? { ...given, motors: shifted(given.motors, gait) } : given;
   const { model, qpos, motors, mass, span, floor } = robot;
   const base = baseOf(robot);
+  const isBiped = base.feet.length === 2;
   const named = (body: number): string | number => nameOf(model, "body", body) || body;
   const trunk = text(named(base.body));
   const hasPose = base.posed.length > 0;
@@ -118,6 +160,7 @@ export function velocityTask(name: string, robot: Robot, { library, model: path 
   const low = fallen(base, floor);
   const joints = (noise: string): string[] =>
     hasPose ? [noise === "" ? `      joints: "joints",` : `      joints: { value: "joints", ${noise} },`] : [];
+  const steps = gait ? [`      clock: GAIT.clock,`, `      landings: GAIT.landings,`] : [];
   const velocities = (noise: string): string[] =>
     base.turned.length > 0
       ? [`      velocities: { value: "${entriesOf("qvel", base.turned)}",${noise} scale: 0.05 },`]
@@ -133,12 +176,18 @@ export function velocityTask(name: string, robot: Robot, { library, model: path 
     `    torque: { value: torqueCost(), weight: ${about(-0.02 / (motors.length * torque * torque))} },`,
     `    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },`,
     ...feet,
+    ...(isBiped
+      ? [
+          `    fall: { value: "${low === undefined ? "" : `high < ${number(low)} || `}leans > 1 ? 1 : 0", weight: -${FALL} },`,
+        ]
+      : []),
   ];
   const imports = [
     "actionRateCost",
     "angularVelocity",
     "command",
     "defineTask",
+    ...(gait ? ["gait"] : []),
     "height",
     "linearVelocity",
     "outside",
@@ -159,7 +208,7 @@ ${imports.map((each) => `  ${each},`).join("\n")}
 
 const BASE = ${trunk};
 ${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}
-export default defineTask({
+${gait ? gaitOf(gait) : ""}export default defineTask({
   id: ${text(name)},
   model: new URL(${text(path)}, import.meta.url),
   frameSkip: ${frameSkipOf(robot)},
@@ -173,7 +222,7 @@ export default defineTask({
         minibatches: 8,
         epochs: 5,
         learningRate: 1e-3,
-        valueClip: 0.2,
+        valueClip: 0.2,${isBiped ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : ""}
         initialLogStd: ${base.feet.length > 2 ? -0.5 : -1.5},
         hidden: [128, 128],
         activation: "elu",
@@ -183,10 +232,10 @@ export default defineTask({
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
 ${actionOf(robot)}
-${servosOf(robot)}  values: {
+${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
     linear: linearVelocity(BASE),
-    angular: angularVelocity(BASE),${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}
+    angular: angularVelocity(BASE),${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${isBiped ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}leans: tilt(BASE),` : ""}
   },
 
   // what sensors tell; critics also see what is true
@@ -196,14 +245,14 @@ ${commandOf(base, floor)}
       angular: { value: "angular", noise: 0.1, scale: 0.25 },
       gravity: { value: projectedGravity(BASE), noise: 0.02 },
       command: "wanted",
-${[...(base.flies ? [`      height: { value: height(BASE), noise: 0.02 },`] : []), ...joints("noise: 0.01"), ...velocities(" noise: 0.5,"), `      last_action: "action",`].join("\n")}
+${[...(base.flies ? [`      height: { value: height(BASE), noise: 0.02 },`] : []), ...joints("noise: 0.01"), ...velocities(" noise: 0.5,"), ...steps, `      last_action: "action",`].join("\n")}
     },
     critic: {
       linear: "linear",
       angular: { value: "angular", scale: 0.25 },
       gravity: projectedGravity(BASE),
       command: "wanted",
-${[...joints(""), ...velocities(""), `      last_action: "action",`].join("\n")}
+${[...joints(""), ...velocities(""), ...steps, `      last_action: "action",`].join("\n")}
       height: height(BASE),
     },
   },

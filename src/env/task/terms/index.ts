@@ -13,6 +13,7 @@ export {
 export { actuatorNumbers, encoders } from "./actuators.ts";
 export { airTime, contactForce, inContact, touchdown, type ContactOptions } from "./contact.ts";
 export { accelerationCost, actionRateCost, controlCost, powerCost, torqueCost, velocityCost } from "./costs.ts";
+export { gait, type Gait, type GaitLeg, type LegGaitOptions } from "./gait.ts";
 export {
   jointLimitCost,
   jointLimits,

@@ -1,0 +1,189 @@
+// a gait for a robot of two legs, as a task has it: what its servos turn by for feet that step, found from its kinematics
+import { mjtGeom, mjtJoint } from "../model/enums.ts";
+import { jointOf } from "../model/model.ts";
+import { withMuJoCo, type Oracle } from "../model/oracle.ts";
+import { listen } from "../model/mujoco.ts";
+import { columnsOf, type Columns } from "./leg-columns.ts";
+import { isBelow } from "./motors.ts";
+import { baseOf, type Robot } from "./robot.ts";
+
+const GRAVITY = 9.81;
+/** Legs that miss more of a step or a lift, in parts of it, are no legs to walk with. */
+const MISSES = 0.15;
+/** What is multiplied by the time in which a leg as long falls, √(leg / g): a stride, and how far ahead a fall is caught. */
+const PERIOD = 1.9;
+const CATCHES = 0.78;
+/** Parts of the leg: how high feet swing, how far the base sways, and where feet land for each rad of tilt. */
+const LIFT = 0.11;
+const SWAY = 0.013;
+const RIGHTS = 0.3;
+/** What of the load of a leg servos aim beyond their places by: the rest is left to feet that give. */
+const CARRIES = 0.7;
+/** How far hips turn against the tilt, standing and walking (docs/decisions/0149). */
+const POSTURE = [3, 6] as const;
+/** An axis is that of pitch or roll if so much of it is along y or x; feet are below the mass at most by so much of the leg. */
+const ALONG = 0.8;
+const BELOW = 0.15;
+
+/** A leg with its actuators: numbers for each. */
+export interface GaitLeg extends Omit<Columns, "raises" | "misses" | "stance"> {
+  readonly actuators: readonly string[];
+  readonly motors: readonly number[];
+  readonly carry: readonly number[];
+  readonly pitch: readonly number[];
+  readonly roll: readonly number[];
+  /** What its servos aim at beyond the pose: feet below the mass, and springs of joints. */
+  readonly shift: readonly number[];
+  /** To the left of the base (m). */
+  readonly side: number;
+}
+
+export interface RobotGait {
+  readonly legs: readonly GaitLeg[];
+  readonly period: number;
+  readonly lift: number;
+  readonly sway: number;
+  readonly catches: number;
+  readonly rights: number;
+  readonly posture: readonly [number, number];
+}
+
+/** World positions and axes of a pose. */
+interface Posed {
+  readonly xpos: Float64Array;
+  readonly xaxis: Float64Array;
+  readonly xanchor: Float64Array;
+  readonly geom_xpos: Float64Array;
+  readonly geom_xmat: Float64Array;
+  readonly subtree_com: Float64Array;
+}
+
+function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
+  oracle.write("qpos", qpos);
+  listen(() => {
+    oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+    oracle.mujoco.mj_comPos(oracle.model, oracle.data);
+  });
+  const read = (name: keyof Posed) => oracle.read(name);
+  const names = ["xpos", "xaxis", "xanchor", "geom_xpos", "geom_xmat", "subtree_com"] as const;
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as unknown as Posed;
+}
+
+/** How far what touches of a foot reaches back and ahead (m): from spheres and capsules to their ends, of others their boxes. */
+function soleOf(
+  { model }: Robot,
+  foot: number,
+  { geom_xpos, geom_xmat }: Posed,
+): readonly [number, number] | undefined {
+  const ends = Array.from({ length: model.ngeom }, (_, g) => g)
+    .filter(
+      (g) =>
+        model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[foot] &&
+        (model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0),
+    )
+    .flatMap((g) => {
+      const [a, b] = model.geom_size.subarray(3 * g, 3 * g + 2);
+      const box = model.geom_aabb.subarray(6 * g, 6 * g + 6);
+      const row = geom_xmat.subarray(9 * g, 9 * g + 3);
+      const [x, half] =
+        model.geom_type[g] === mjtGeom.SPHERE
+          ? [0, a]
+          : model.geom_type[g] === mjtGeom.CAPSULE
+            ? [0, a + b * Math.abs(row[2])]
+            : [
+                row.reduce((sum, r, k) => sum + r * box[k], 0),
+                row.reduce((sum, r, k) => sum + Math.abs(r) * box[3 + k], 0),
+              ];
+      return [geom_xpos[3 * g] + x - half, geom_xpos[3 * g] + x + half];
+    });
+  return ends.length > 0 ? [Math.min(...ends), Math.max(...ends)] : undefined;
+}
+
+/** The hinges of a leg, from the hip on, that servos of position turn; no other foot hangs from them. */
+function hingesOf({ model, motors }: Robot, foot: number, feet: readonly number[]) {
+  const servos = Array.from({ length: model.nu }, (_, i) => i).filter((i) => motors[i].isPosition);
+  const driving = new Map(servos.map((i) => [jointOf(model, i), i] as const));
+  return Array.from({ length: model.njnt }, (_, j) => j)
+    .filter(
+      (j) =>
+        model.jnt_type[j] === mjtJoint.HINGE &&
+        isBelow(model, foot, model.jnt_bodyid[j]) &&
+        !feet.some((other) => other !== foot && isBelow(model, other, model.jnt_bodyid[j])),
+    )
+    .flatMap((joint) => {
+      const motor = driving.get(joint);
+      return motor === undefined ? [] : [{ joint, motor }];
+    });
+}
+
+/** The gait of a robot that stands on two legs whose feet step and lift; undefined where it has none. */
+export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
+  const { model, motors, mass } = robot;
+  const { body: base, feet, flies, rolls } = baseOf(robot);
+  if (flies || rolls || feet.length !== 2) return undefined;
+  return withMuJoCo(model, (oracle) => {
+    const qpos = Float64Array.from(robot.qpos);
+    const pose = posed(oracle, qpos);
+    const legs = feet.map((foot): (GaitLeg & { readonly long: number; readonly misses: number }) | undefined => {
+      const hinges = hingesOf(robot, foot, feet);
+      const sole = soleOf(robot, foot, pose);
+      if (hinges.length < 2 || !sole) return undefined;
+      const places = hinges.map(({ joint }) => model.jnt_qposadr[joint]);
+      const ranges = hinges.map(({ joint }): [number, number] =>
+        model.jnt_limited[joint] > 0
+          ? [model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]]
+          : [-Infinity, Infinity],
+      );
+      const long = pose.xanchor[3 * hinges[0].joint + 2] - pose.xpos[3 * foot + 2];
+      if (!(long > 0)) return undefined;
+      const middle = (sole[0] + sole[1]) / 2;
+      const back = Math.max(-BELOW * long, Math.min(BELOW * long, pose.subtree_com[3 * base] - middle));
+      const { raises, misses, stance, ...columns } = columnsOf(oracle, qpos, {
+        base,
+        foot,
+        places,
+        ranges,
+        long,
+        back,
+      });
+      const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
+      const along = (axis: number) => {
+        const first = hinges.findIndex(({ joint }) => Math.abs(pose.xaxis[3 * joint + axis]) > ALONG);
+        return hinges.map(({ joint }, i) => (i === first ? Math.sign(pose.xaxis[3 * joint + axis]) : 0));
+      };
+      return {
+        ...columns,
+        long,
+        misses,
+        actuators: hinges.map(({ motor }) => motors[motor].name),
+        motors: hinges.map(({ motor }) => motor),
+        carry: raises.map((raise, i) => (-CARRIES * raise * mass * GRAVITY) / stiffness[i]),
+        pitch: along(1),
+        // what leans to the left is turned back about +x
+        roll: along(0).map((sign) => -sign),
+        shift: hinges.map(({ joint }, i) => {
+          const bent = qpos[places[i]] - model.qpos_spring[places[i]];
+          return (
+            columns.ahead[i] * back + columns.bend[i] * back ** 2 + (model.jnt_stiffness[joint] * bent) / stiffness[i]
+          );
+        }),
+        side: pose.xpos[3 * foot + 1] - pose.xpos[3 * base + 1],
+      };
+    });
+    const found = legs.filter((leg) => leg !== undefined);
+    const isFit =
+      found.length === 2 && found.every(({ misses }) => misses < MISSES) && found[0].side * found[1].side < 0;
+    if (!isFit) return undefined;
+    const long = (found[0].long + found[1].long) / 2;
+    const falls = Math.sqrt(long / GRAVITY);
+    return {
+      legs: found.toSorted((a, b) => b.side - a.side),
+      period: PERIOD * falls,
+      lift: LIFT * long,
+      sway: SWAY * long,
+      catches: CATCHES * falls,
+      rights: RIGHTS * long,
+      posture: POSTURE,
+    };
+  });
+}

@@ -1,0 +1,185 @@
+// how the joints of a leg turn for its foot to be elsewhere beside the base, found with MuJoCo's kinematics
+import type { Oracle } from "../model/oracle.ts";
+import { listen } from "../model/mujoco.ts";
+
+/** A leg of a robot: its base, foot and hinges, by id, and ranges of those (rad). */
+export interface Leg {
+  readonly base: number;
+  readonly foot: number;
+  /** Places of its hinges in qpos. */
+  readonly places: readonly number[];
+  readonly ranges: readonly (readonly [number, number])[];
+  /** From the hip to the foot (m). */
+  readonly long: number;
+  /** How far ahead its foot is to be of where it is (m). */
+  readonly back: number;
+}
+
+/** Where a foot goes from its place (m, in the axes of the base), and by how much it turns to the left (rad). */
+type Move = readonly [ahead: number, left: number, up: number, turn: number];
+
+/** A pose, how far hinges turn to it, and how far the foot is from where it is to be (m). */
+interface Moved {
+  readonly pose: Float64Array;
+  readonly turns: readonly number[];
+  readonly off: number;
+}
+
+/** A foot's place and orientation in the base's axes. */
+interface Pose {
+  readonly at: readonly number[];
+  readonly axes: readonly number[];
+}
+
+/** Columns of a leg, each a number for every hinge: rad for each metre, metre² or rad that the foot moves. */
+export interface Columns {
+  readonly ahead: readonly number[];
+  readonly bend: readonly number[];
+  readonly left: readonly number[];
+  readonly up: readonly number[];
+  readonly turn: readonly number[];
+  /** Metres that the foot is higher for each rad. */
+  readonly raises: readonly number[];
+  /** What hinges turn by from the pose for feet to be there, and hips low enough to step (rad): columns are about that. */
+  readonly stance: readonly number[];
+  /** What of a step ahead and of a lift the leg does not reach, in parts. */
+  readonly misses: number;
+}
+
+/** Parts of the leg that columns are found over: ahead, to the side and up; and rad that feet turn. */
+const AHEAD = 0.2;
+const ASIDE = 0.1;
+const LIFT = 0.12;
+const TURN = 0.2;
+/** A foot that tilts by a rad is as wrong as one that is so far away, in parts of the leg; and hinges that turn by one cost this. */
+const TILTS = 0.2;
+const LEAST_TURN = 0.003;
+/** Hips are lowered by as much as it takes to step, in parts of the leg: the first with which a leg misses less of a step. */
+const LOWERED = [0, 0.03, 0.06, 0.1] as const;
+const REACHES = 0.02;
+/** Steps of Levenberg and Marquardt, their damping at first and how it changes, and the difference that derivatives are of. */
+const STEPS = 40;
+const DAMPING = 1e-4;
+const EASES = 0.3;
+const STIFFENS = 4;
+const STEP = 1e-5;
+
+const norm = (v: readonly number[]): number => Math.hypot(...v);
+
+/** Rows times columns of two matrices of axes, transposed: R Sᵀ by its skew part, a rotation vector where it is small. */
+function apart(r: readonly number[], s: readonly number[]): number[] {
+  const entry = (i: number, j: number) => [0, 1, 2].reduce((sum, k) => sum + r[3 * i + k] * s[3 * j + k], 0);
+  return [
+    [2, 1],
+    [0, 2],
+    [1, 0],
+  ].map(([i, j]) => (entry(i, j) - entry(j, i)) / 2);
+}
+
+/** Solves a small system by elimination; its last column is the right side. */
+function solve(rows: number[][]): number[] {
+  const n = rows.length;
+  for (let i = 0; i < n; i++) {
+    const best = rows.reduce((at, row, k) => (k > i && Math.abs(row[i]) > Math.abs(rows[at][i]) ? k : at), i);
+    [rows[i], rows[best]] = [rows[best], rows[i]];
+    for (let k = 0; k < n; k++) {
+      const factor = k === i ? 0 : rows[k][i] / rows[i][i];
+      rows[k] = rows[k].map((x, c) => x - factor * rows[i][c]);
+    }
+  }
+  return rows.map((row, i) => row[n] / row[i]);
+}
+
+/** The columns of a leg about a pose, of which `oracle` is the model. */
+export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Columns {
+  const { base, foot, places, ranges, long } = leg;
+  const look = (q: Float64Array): Pose => {
+    oracle.write("qpos", q);
+    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
+    const [xpos, xmat] = [oracle.read("xpos"), oracle.read("xmat")];
+    const from = [0, 1, 2].map((k) => xpos[3 * foot + k] - xpos[3 * base + k]);
+    const axis = (b: number, k: number) => [0, 3, 6].map((row) => xmat[9 * b + row + k]);
+    const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, k) => sum + x * b[k], 0);
+    return {
+      at: [0, 1, 2].map((k) => dot(axis(base, k), from)),
+      axes: Array.from({ length: 9 }, (_, i) => dot(axis(base, Math.floor(i / 3)), axis(foot, i % 3))),
+    };
+  };
+  /** How far hinges turn from a pose for a move, and how far the foot is from it then (m). */
+  function moved(from: Float64Array, [ahead, left, up, turn]: Move): Moved {
+    const start = look(from);
+    const goal = [ahead, left, up].map((x, k) => start.at[k] + x);
+    const [c, s] = [Math.cos(turn), Math.sin(turn)];
+    const rows = [0, 3, 6].map((k) => start.axes.slice(k, k + 3));
+    const axes = [
+      ...rows[0].map((x, k) => c * x - s * rows[1][k]),
+      ...rows[0].map((x, k) => s * x + c * rows[1][k]),
+      ...rows[2],
+    ];
+    const errors = (q: Float64Array): number[] => {
+      const pose = look(q);
+      return [
+        ...pose.at.map((x, k) => x - goal[k]),
+        ...apart(pose.axes, axes).map((x) => TILTS * long * x),
+        ...places.map((a) => LEAST_TURN * long * (q[a] - from[a])),
+      ];
+    };
+    const times = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+    let q = Float64Array.from(from);
+    let now = errors(q);
+    let damping = DAMPING;
+    for (let step = 0; step < STEPS; step++) {
+      const slopes = places.map((a) => {
+        const other = q.slice();
+        other[a] += STEP;
+        return errors(other).map((x, i) => (x - now[i]) / STEP);
+      });
+      const rows = slopes.map((row, i) => [
+        ...slopes.map((other, k) => times(row, other) + (i === k ? damping * times(row, row) + 1e-12 : 0)),
+        -times(row, now),
+      ]);
+      const next = q.slice();
+      solve(rows).forEach((change, i) => {
+        next[places[i]] = Math.max(ranges[i][0], Math.min(ranges[i][1], q[places[i]] + change));
+      });
+      const then = errors(next);
+      const isBetter = times(then, then) < times(now, now);
+      if (isBetter) [q, now] = [next, then];
+      damping *= isBetter ? EASES : STIFFENS;
+    }
+    return { pose: q, turns: places.map((a) => q[a] - from[a]), off: norm(look(q).at.map((x, k) => x - goal[k])) };
+  }
+  const [x, y, z] = [AHEAD * long, ASIDE * long, LIFT * long];
+  const home = Float64Array.from(qpos);
+  const steps = (from: Float64Array) => {
+    const [front, back] = [moved(from, [x, 0, 0, 0]), moved(from, [-x, 0, 0, 0])];
+    return { front, back, misses: Math.max(front.off, back.off) / x };
+  };
+  const stances = LOWERED.map((part) => part * long).map((low) => () => moved(home, [leg.back, 0, low, 0]));
+  let stance = stances[0]();
+  let stepped = steps(stance.pose);
+  for (const next of stances.slice(1)) {
+    if (stepped.misses < REACHES) break;
+    stance = next();
+    stepped = steps(stance.pose);
+  }
+  const { front, back, misses } = stepped;
+  const [left, right] = [moved(stance.pose, [0, y, 0, 0]), moved(stance.pose, [0, -y, 0, 0])];
+  const [turned, against] = [moved(stance.pose, [0, 0, 0, TURN]), moved(stance.pose, [0, 0, 0, -TURN])];
+  const lifted = moved(stance.pose, [0, 0, z, 0]);
+  const odd = (a: Moved, b: Moved, by: number) => a.turns.map((turn, i) => (turn - b.turns[i]) / (2 * by));
+  return {
+    ahead: odd(front, back, x),
+    bend: front.turns.map((turn, i) => (turn + back.turns[i]) / (2 * x * x)),
+    left: odd(left, right, y),
+    up: lifted.turns.map((turn) => turn / z),
+    turn: odd(turned, against, TURN),
+    raises: places.map((a) => {
+      const q = stance.pose.slice();
+      q[a] += STEP;
+      return (look(q).at[2] - look(stance.pose).at[2]) / STEP;
+    }),
+    stance: stance.turns,
+    misses: Math.max(misses, lifted.off / z),
+  };
+}
