@@ -6,6 +6,7 @@ import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
 import { isBelow } from "./motors.ts";
 import { baseOf, type Robot } from "./robot.ts";
+import { straightKnees } from "./straight-legs.ts";
 
 const GRAVITY = 9.81;
 /** Legs that miss more of a step or a lift, in parts of it, are no legs to walk with. */
@@ -124,6 +125,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
   return withMuJoCo(model, (oracle) => {
     const qpos = Float64Array.from(robot.qpos);
     const pose = posed(oracle, qpos);
+    const straight = straightKnees(model, qpos, feet, pose);
     const legs = feet.map((foot): (GaitLeg & { readonly long: number; readonly misses: number }) | undefined => {
       const hinges = hingesOf(robot, foot, feet);
       const sole = soleOf(robot, foot, pose);
@@ -145,6 +147,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         ranges,
         long,
         back,
+        bent: hinges.map(({ joint }) => (straight.get(joint) ?? 0) / 2),
       });
       const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
       const along = (axis: number) => {
@@ -162,10 +165,8 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         // what leans to the left is turned back about +x
         roll: along(0).map((sign) => -sign),
         shift: hinges.map(({ joint }, i) => {
-          const bent = qpos[places[i]] - model.qpos_spring[places[i]];
-          return (
-            columns.ahead[i] * back + columns.bend[i] * back ** 2 + (model.jnt_stiffness[joint] * bent) / stiffness[i]
-          );
+          const bent = qpos[places[i]] + stance[i] - model.qpos_spring[places[i]];
+          return stance[i] + (model.jnt_stiffness[joint] * bent) / stiffness[i];
         }),
         side: pose.xpos[3 * foot + 1] - pose.xpos[3 * base + 1],
       };

@@ -13,6 +13,8 @@ export interface Leg {
   readonly long: number;
   /** How far ahead its foot is to be of where it is (m). */
   readonly back: number;
+  /** Where the search for that begins (rad from the pose): a straight leg bends either way. */
+  readonly bent: readonly number[];
 }
 
 /** Where a foot goes from its place (m, in the axes of the base), and by how much it turns to the left (rad). */
@@ -42,7 +44,7 @@ export interface Columns {
   readonly raises: readonly number[];
   /** What hinges turn by from the pose for feet to be there, and hips low enough to step (rad): columns are about that. */
   readonly stance: readonly number[];
-  /** What of a step ahead and of a lift the leg does not reach, in parts. */
+  /** What of a step ahead, half of it, and of a lift feet are beside, in parts. */
   readonly misses: number;
 }
 
@@ -52,11 +54,11 @@ const ASIDE = 0.1;
 const LIFT = 0.12;
 const TURN = 0.2;
 /** A foot that tilts by a rad is as wrong as one that is so far away, in parts of the leg; and hinges that turn by one cost this. */
-const TILTS = 0.2;
+const TILTS = 0.05;
 const LEAST_TURN = 0.003;
 /** Hips are lowered by as much as it takes to step, in parts of the leg: the first with which a leg misses less of a step. */
-const LOWERED = [0, 0.03, 0.06, 0.1] as const;
-const REACHES = 0.02;
+const LOWERED = [0, 0.02, 0.04, 0.07, 0.1, 0.14] as const;
+const REACHES = 0.05;
 /** Steps of Levenberg and Marquardt, their damping at first and how it changes, and the difference that derivatives are of. */
 const STEPS = 40;
 const DAMPING = 1e-4;
@@ -106,7 +108,11 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
     };
   };
   /** How far hinges turn from a pose for a move, and how far the foot is from it then (m). */
-  function moved(from: Float64Array, [ahead, left, up, turn]: Move): Moved {
+  function moved(
+    from: Float64Array,
+    [ahead, left, up, turn]: Move,
+    begins: readonly number[] = places.map(() => 0),
+  ): Moved {
     const start = look(from);
     const goal = [ahead, left, up].map((x, k) => start.at[k] + x);
     const [c, s] = [Math.cos(turn), Math.sin(turn)];
@@ -125,7 +131,8 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
       ];
     };
     const times = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-    let q = Float64Array.from(from);
+    let q = from.slice();
+    places.forEach((a, i) => (q[a] += begins[i]));
     let now = errors(q);
     let damping = DAMPING;
     for (let step = 0; step < STEPS; step++) {
@@ -134,13 +141,19 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
         other[a] += STEP;
         return errors(other).map((x, i) => (x - now[i]) / STEP);
       });
-      const rows = slopes.map((row, i) => [
-        ...slopes.map((other, k) => times(row, other) + (i === k ? damping * times(row, row) + 1e-12 : 0)),
-        -times(row, now),
+      // hinges at their ends that would go beyond stay there
+      const free = places.flatMap((a, i) => {
+        const against = times(slopes[i], now);
+        return (q[a] >= ranges[i][1] && against < 0) || (q[a] <= ranges[i][0] && against > 0) ? [] : [i];
+      });
+      const rows = free.map((i) => [
+        ...free.map((k) => times(slopes[i], slopes[k]) + (i === k ? damping * times(slopes[i], slopes[i]) + 1e-12 : 0)),
+        -times(slopes[i], now),
       ]);
       const next = q.slice();
-      solve(rows).forEach((change, i) => {
-        next[places[i]] = Math.max(ranges[i][0], Math.min(ranges[i][1], q[places[i]] + change));
+      solve(rows).forEach((change, at) => {
+        const [i, a] = [free[at], places[free[at]]];
+        next[a] = Math.max(ranges[i][0], Math.min(ranges[i][1], q[a] + change));
       });
       const then = errors(next);
       const isBetter = times(then, then) < times(now, now);
@@ -151,11 +164,28 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
   }
   const [x, y, z] = [AHEAD * long, ASIDE * long, LIFT * long];
   const home = Float64Array.from(qpos);
+  /** How far a foot is from a place, with hinges turned from a pose (m). */
+  const off = (from: Float64Array, turns: readonly number[], [ahead, , up]: Move): number => {
+    const q = from.slice();
+    places.forEach((a, i) => (q[a] += turns[i]));
+    const [there, here] = [look(q).at, look(from).at];
+    return Math.hypot(there[0] - here[0] - ahead, there[2] - here[2] - up);
+  };
   const steps = (from: Float64Array) => {
     const [front, back] = [moved(from, [x, 0, 0, 0]), moved(from, [-x, 0, 0, 0])];
-    return { front, back, misses: Math.max(front.off, back.off) / x };
+    const lifted = moved(from, [0, 0, z, 0]);
+    const half = (sign: number) =>
+      front.turns.map((turn, i) => (sign * (turn - back.turns[i])) / 4 + (turn + back.turns[i]) / 8);
+    const between = Math.max(...[1, -1].map((sign) => off(from, half(sign), [(sign * x) / 2, 0, 0, 0])));
+    const risen = off(
+      from,
+      lifted.turns.map((turn) => turn / 2),
+      [0, 0, z / 2, 0],
+    );
+    const misses = Math.max(front.off / x, back.off / x, lifted.off / z, between / x, risen / (2 * z));
+    return { front, back, lifted, misses };
   };
-  const stances = LOWERED.map((part) => part * long).map((low) => () => moved(home, [leg.back, 0, low, 0]));
+  const stances = LOWERED.map((part) => part * long).map((low) => () => moved(home, [leg.back, 0, low, 0], leg.bent));
   let stance = stances[0]();
   let stepped = steps(stance.pose);
   for (const next of stances.slice(1)) {
@@ -163,10 +193,9 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
     stance = next();
     stepped = steps(stance.pose);
   }
-  const { front, back, misses } = stepped;
+  const { front, back, lifted, misses } = stepped;
   const [left, right] = [moved(stance.pose, [0, y, 0, 0]), moved(stance.pose, [0, -y, 0, 0])];
   const [turned, against] = [moved(stance.pose, [0, 0, 0, TURN]), moved(stance.pose, [0, 0, 0, -TURN])];
-  const lifted = moved(stance.pose, [0, 0, z, 0]);
   const odd = (a: Moved, b: Moved, by: number) => a.turns.map((turn, i) => (turn - b.turns[i]) / (2 * by));
   return {
     ahead: odd(front, back, x),
@@ -180,6 +209,6 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
       return (look(q).at[2] - look(stance.pose).at[2]) / STEP;
     }),
     stance: stance.turns,
-    misses: Math.max(misses, lifted.off / z),
+    misses,
   };
 }

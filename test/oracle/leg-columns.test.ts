@@ -1,0 +1,108 @@
+// the columns of a robot's legs against MuJoCo's kinematics: feet go where they say, level, and only legs that step have a gait
+import { expect, test } from "vitest";
+import { loadModel, type Model } from "../../src/model/model.ts";
+import { jointOf } from "../../src/model/model.ts";
+import { withMuJoCo } from "../../src/model/oracle.ts";
+import { gaitOf } from "../../src/scaffold/gait.ts";
+import { baseOf, robotOf } from "../../src/scaffold/robot.ts";
+import { loadTestModel } from "../support/mjcf.ts";
+import { gaitColumns } from "../support/tolerances.ts";
+
+/** Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other. */
+const biped = (knee = "-2 2") => `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
+  <body name="chest" pos="0 0 .95"><freejoint/><geom type="box" size=".1 .15 .2" pos="0 0 .2" mass="20"/>
+  ${[".1", "-.1"]
+    .map(
+      (y) => `<body pos="0 ${y} 0"><joint name="roll${y}" axis="1 0 0"/><geom type="sphere" size=".04" mass="1"/>
+    <body><joint name="hip${y}" axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4" mass="3"/>
+    <body pos="0 0 -.4"><joint name="knee${y}" axis="0 1 0" range="${knee}"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.4" mass="2"/>
+    <body name="foot${y}" pos="0 0 -.4"><joint name="ankle${y}" axis="0 1 0"/><geom type="box" size=".1 .05 .02" pos=".04 0 -.05" mass="1"/>
+    </body></body></body></body>`,
+    )
+    .join("")}</body></worldbody><actuator>${[".1", "-.1"]
+    .map((y) =>
+      ["roll", "hip", "knee", "ankle"]
+        .map((name) => `<position name="${name}${y}" joint="${name}${y}" kp="300"/>`)
+        .join(""),
+    )
+    .join("")}</actuator></mujoco>`;
+
+/** How far feet are from where columns put them (m), and how far they tilt, over moves of all kinds. */
+async function offOf(model: Model): Promise<{ at: number; tilt: number }> {
+  const robot = await robotOf(model);
+  const gait = (await gaitOf(robot))!;
+  const { body, feet } = baseOf(robot);
+  return withMuJoCo(model, (oracle) => {
+    const look = (turns: ReadonlyMap<number, number>, foot: number) => {
+      const qpos = Float64Array.from(robot.qpos);
+      for (const [place, turn] of turns) qpos[place] += turn;
+      oracle.write("qpos", qpos);
+      oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+      const [xpos, xmat] = [oracle.read("xpos"), oracle.read("xmat")];
+      return {
+        at: [0, 1, 2].map((k) => xpos[3 * foot + k] - xpos[3 * body + k]),
+        up: xmat.slice(9 * foot + 6, 9 * foot + 9),
+      };
+    };
+    let [at, tilt] = [0, 0];
+    for (const leg of gait.legs) {
+      const places = leg.motors.map((motor) => model.jnt_qposadr[jointOf(model, motor)]);
+      const own = feet.find((foot) => Math.sign(look(new Map(), foot).at[1]) === Math.sign(leg.side))!;
+      const turned = (by: (i: number) => number) => new Map(places.map((place, i) => [place, leg.shift[i] + by(i)]));
+      const stands = look(
+        turned(() => 0),
+        own,
+      );
+      for (const x of [-0.1, 0.05, 0.1]) {
+        const moved = look(
+          turned((i) => leg.ahead[i] * x + leg.bend[i] * x * x),
+          own,
+        );
+        at = Math.max(at, Math.hypot(moved.at[0] - stands.at[0] - x, moved.at[2] - stands.at[2]));
+        tilt = Math.max(tilt, Math.hypot(...moved.up.map((u, k) => u - stands.up[k])));
+      }
+      const lifted = look(
+        turned((i) => leg.up[i] * gait.lift),
+        own,
+      );
+      at = Math.max(at, Math.hypot(...lifted.at.map((p, k) => p - stands.at[k] - (k === 2 ? gait.lift : 0))));
+      const aside = look(
+        turned((i) => leg.left[i] * 0.05),
+        own,
+      );
+      at = Math.max(at, Math.abs(aside.at[1] - stands.at[1] - 0.05));
+    }
+    return { at, tilt };
+  });
+}
+
+test.each(["envs/g1", "envs/biped"])("%s: feet are where columns put them, and lie as they lay", async (name) => {
+  const { at, tilt } = await offOf(await loadTestModel(name));
+  expect(at).toBeLessThan(gaitColumns.value);
+  expect(tilt).toBeLessThan(5 * gaitColumns.value);
+});
+
+test("legs that are straight stand lower, so that feet reach ahead", async () => {
+  const model = await loadModel(biped());
+  const { at } = await offOf(model);
+  expect(at).toBeLessThan(gaitColumns.value);
+  const { legs } = (await gaitOf(await robotOf(model)))!;
+  // the knee and what it lowers
+  for (const { shift } of legs) expect(Math.abs(shift[2])).toBeGreaterThan(0.2);
+});
+
+test("servos aim beyond a leg by what it carries, whichever side it is on", async () => {
+  const { legs } = (await gaitOf(await robotOf(await loadModel(biped()))))!;
+  const [left, right] = legs;
+  expect(left.side).toBeGreaterThan(0);
+  expect(right.side).toBeLessThan(0);
+  expect(left.actuators).toEqual(["roll.1", "hip.1", "knee.1", "ankle.1"]);
+  // hips give towards each other, knees as each other
+  expect(left.carry[0]).toBeCloseTo(-right.carry[0], 6);
+  expect(left.carry[2]).toBeCloseTo(right.carry[2], 6);
+});
+
+test("a robot of four legs, or of two that cannot lift a foot, has none", async () => {
+  expect(await gaitOf(await robotOf(await loadTestModel("envs/go1")))).toBeUndefined();
+  expect(await gaitOf(await robotOf(await loadModel(biped("-.02 .02"))))).toBeUndefined();
+});
