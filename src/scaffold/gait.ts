@@ -23,8 +23,10 @@ const CARRIES = 0.7;
 /** How far hips turn against the tilt, standing and walking (docs/decisions/0149). */
 const POSTURE = [3, 6] as const;
 /** An axis is that of pitch or roll if so much of it is along y or x; feet are below the mass at most by so much of the leg. */
-const ALONG = 0.8;
+const ALONG = 0.6;
 const BELOW = 0.15;
+/** Hinges that are so near to the foot's height are ankles, in parts of the leg. */
+const ANKLE = 0.2;
 
 /** A leg with its actuators: numbers for each. */
 export interface GaitLeg extends Omit<Columns, "raises" | "misses" | "stance"> {
@@ -150,6 +152,8 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         bent: hinges.map(({ joint }) => (straight.get(joint) ?? 0) / 2),
       });
       const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
+      // feet carry where they stand, not where their frames are
+      const isAnkle = (i: number) => pose.xanchor[3 * hinges[i].joint + 2] - pose.xpos[3 * foot + 2] < ANKLE * long;
       const along = (axis: number) => {
         const first = hinges.findIndex(({ joint }) => Math.abs(pose.xaxis[3 * joint + axis]) > ALONG);
         return hinges.map(({ joint }, i) => (i === first ? Math.sign(pose.xaxis[3 * joint + axis]) : 0));
@@ -160,7 +164,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         misses,
         actuators: hinges.map(({ motor }) => motors[motor].name),
         motors: hinges.map(({ motor }) => motor),
-        carry: raises.map((raise, i) => (-CARRIES * raise * mass * GRAVITY) / stiffness[i]),
+        carry: raises.map((raise, i) => (isAnkle(i) ? 0 : (-CARRIES * raise * mass * GRAVITY) / stiffness[i])),
         pitch: along(1),
         // what leans to the left is turned back about +x
         roll: along(0).map((sign) => -sign),

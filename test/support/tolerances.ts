@@ -389,11 +389,6 @@ export const gaitPlace: Tolerance = {
   reason: "lengths of legs are written to a micrometre (m), and the public G1's hips and feet differ by up to 0.2 mm",
 };
 
-export const gaitColumns: Tolerance = {
-  value: 0.01,
-  reason: "m: columns are straight lines, or parabolas, through places that legs reach 0.1 to 0.2 of their length apart",
-};
-
 export const gaitTilt: Tolerance = {
   value: 0.05,
   reason: "a quarter of the slope (rad) that it stands on: servos that hold its weight give way by 0.03 rad at most",

@@ -18,9 +18,9 @@ import {
   or,
   select,
   sqrt,
+  square,
   sub,
   sum,
-  square,
   toF32,
   toI32,
   type Bool,
@@ -33,7 +33,7 @@ import { GROUND } from "../../model/terrain/place.ts";
 import { show } from "../../core/show.ts";
 import { mulQuat, negQuat, type Quat } from "../../trace/vector.ts";
 import { bodyId } from "./bodies.ts";
-import { readFrames, type FrameOptions, type Frames, type MotionSource } from "./motion-frames.ts";
+import type { FrameOptions, Frames, MotionSource } from "./motion-frames.ts";
 import type { Scene, Start, StartScene, TermSource } from "./task.ts";
 import { placeOf, termCondition } from "./term-value.ts";
 import { isNumber, jointList, needs, needsOptions } from "./terms/source.ts";
@@ -385,5 +385,6 @@ export async function loadMotion(source: MotionSource, options: MotionOptions): 
   needsOptions("loadMotion", options, KNOWN);
   const { model, fps, cyclic, quaternions, ...how } = options;
   const read = { model, ...(fps === undefined ? {} : { fps }), ...(cyclic === undefined ? {} : { cyclic }) };
+  const { readFrames } = await import("./motion-frames.ts"); // a page that follows no motion loads no reader
   return new Motion(await readFrames(source, { ...read, ...(quaternions ? { quaternions } : {}) }), how);
 }
