@@ -77,7 +77,7 @@ export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
 export const unreadable = (error: unknown, name: string): CorralError =>
   error instanceof CorralError ? error : bad(name, error instanceof Error ? error.message : String(error));
 
-/** The model among the files of an archive: the only one that no other includes. */
+/** The model among the files of an archive: the only one that no other includes, of those nearest to its root. */
 export function modelIn(files: Readonly<Record<string, Uint8Array>>, name: string): string {
   const models = Object.entries(files).flatMap(([path, content]) => {
     if (!/\.(xml|mjcf|urdf)$/i.test(path) || path.startsWith("__MACOSX/")) return [];
@@ -92,16 +92,17 @@ export function modelIn(files: Readonly<Record<string, Uint8Array>>, name: strin
       [...text.matchAll(/<(?:include|model)\b[^>]*\bfile\s*=\s*["']([^"']*)["']/g)].map(([, file]) => base(file)),
     ),
   );
+  const roots = models.filter(({ path }) => !included.has(base(path)));
   const depth = (path: string) => path.split("/").length;
-  const roots = models.map(({ path }) => path).filter((path) => !included.has(base(path)));
-  roots.sort((a, b) => depth(a) - depth(b));
-  if (roots.length === 1) return roots[0];
-  if (roots.length === 0)
+  const least = Math.min(...roots.map(({ path }) => depth(path)));
+  const nearest = roots.map(({ path }) => path).filter((path) => depth(path) === least);
+  if (nearest.length === 1) return nearest[0];
+  if (nearest.length === 0)
     throw new CorralError("missing-file", `"${name}" holds no MJCF or URDF file.`, { file: name });
-  const shown = listed(roots.slice(0, 12));
+  const shown = listed(nearest.slice(0, 12));
   throw new CorralError(
     "several-models",
-    `"${name}" holds ${roots.length} models: ${shown}. Say which: "${name}/${inLine(roots[0])}".`,
-    { file: name, models: roots },
+    `"${name}" holds ${nearest.length} models: ${shown}. Say which: "${name}/${inLine(nearest[0])}".`,
+    { file: name, models: nearest },
   );
 }
