@@ -1,12 +1,11 @@
 // a gait for a robot of two legs, as a task has it: what its servos turn by for feet that step, found from its kinematics
-import { mjtGeom, mjtJoint } from "../model/enums.ts";
 import { jointOf } from "../model/model.ts";
 import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
-import { isBelow } from "./motors.ts";
 import { baseOf, type Robot } from "./robot.ts";
-import { straightKnees } from "./straight-legs.ts";
+import { collides, reachOf, type Places } from "./stance.ts";
+import { legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
 
 const GRAVITY = 9.81;
 /** Legs that miss more of a step or a lift, in parts of it, are no legs to walk with. */
@@ -52,12 +51,8 @@ export interface RobotGait {
 }
 
 /** World positions and axes of a pose. */
-interface Posed {
+interface Posed extends Kinematics, Places {
   readonly xpos: Float64Array;
-  readonly xaxis: Float64Array;
-  readonly xanchor: Float64Array;
-  readonly geom_xpos: Float64Array;
-  readonly geom_xmat: Float64Array;
   readonly subtree_com: Float64Array;
 }
 
@@ -67,56 +62,37 @@ function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
     oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
     oracle.mujoco.mj_comPos(oracle.model, oracle.data);
   });
-  const read = (name: keyof Posed) => oracle.read(name);
-  const names = ["xpos", "xaxis", "xanchor", "geom_xpos", "geom_xmat", "subtree_com"] as const;
-  return Object.fromEntries(names.map((name) => [name, read(name)])) as unknown as Posed;
+  return {
+    xpos: oracle.read("xpos"),
+    xaxis: oracle.read("xaxis"),
+    xanchor: oracle.read("xanchor"),
+    geom_xpos: oracle.read("geom_xpos"),
+    geom_xmat: oracle.read("geom_xmat"),
+    subtree_com: oracle.read("subtree_com"),
+  };
 }
 
-/** How far what touches of a foot reaches back and ahead (m): from spheres and capsules to their ends, of others their boxes. */
-function soleOf(
-  { model }: Robot,
-  foot: number,
-  { geom_xpos, geom_xmat }: Posed,
-): readonly [number, number] | undefined {
-  const ends = Array.from({ length: model.ngeom }, (_, g) => g)
-    .filter(
-      (g) =>
-        model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[foot] &&
-        (model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0),
-    )
-    .flatMap((g) => {
-      const [a, b] = model.geom_size.subarray(3 * g, 3 * g + 2);
-      const box = model.geom_aabb.subarray(6 * g, 6 * g + 6);
-      const row = geom_xmat.subarray(9 * g, 9 * g + 3);
-      const [x, half] =
-        model.geom_type[g] === mjtGeom.SPHERE
-          ? [0, a]
-          : model.geom_type[g] === mjtGeom.CAPSULE
-            ? [0, a + b * Math.abs(row[2])]
-            : [
-                row.reduce((sum, r, k) => sum + r * box[k], 0),
-                row.reduce((sum, r, k) => sum + Math.abs(r) * box[3 + k], 0),
-              ];
-      return [geom_xpos[3 * g] + x - half, geom_xpos[3 * g] + x + half];
-    });
-  return ends.length > 0 ? [Math.min(...ends), Math.max(...ends)] : undefined;
+/** Where what touches of a foot ends, back and ahead (m). */
+function soleOf({ model }: Robot, foot: number, places: Places): readonly [number, number] | undefined {
+  const own = Array.from({ length: model.ngeom }, (_, g) => g).filter(
+    (g) => model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[foot] && collides(model, g),
+  );
+  if (own.length === 0) return undefined;
+  const x = (g: number) => places.geom_xpos[3 * g];
+  return [
+    Math.min(...own.map((g) => x(g) - reachOf(model, g, places, 0))),
+    Math.max(...own.map((g) => x(g) + reachOf(model, g, places, 0, true))),
+  ];
 }
 
 /** The hinges of a leg, from the hip on, that servos of position turn; no other foot hangs from them. */
 function hingesOf({ model, motors }: Robot, foot: number, feet: readonly number[]) {
   const servos = Array.from({ length: model.nu }, (_, i) => i).filter((i) => motors[i].isPosition);
   const driving = new Map(servos.map((i) => [jointOf(model, i), i] as const));
-  return Array.from({ length: model.njnt }, (_, j) => j)
-    .filter(
-      (j) =>
-        model.jnt_type[j] === mjtJoint.HINGE &&
-        isBelow(model, foot, model.jnt_bodyid[j]) &&
-        !feet.some((other) => other !== foot && isBelow(model, other, model.jnt_bodyid[j])),
-    )
-    .flatMap((joint) => {
-      const motor = driving.get(joint);
-      return motor === undefined ? [] : [{ joint, motor }];
-    });
+  return legOf(model, foot, feet).flatMap((joint) => {
+    const motor = driving.get(joint);
+    return motor === undefined ? [] : [{ joint, motor }];
+  });
 }
 
 /** The gait of a robot that stands on two legs whose feet step and lift; undefined where it has none. */

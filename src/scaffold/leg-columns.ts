@@ -66,7 +66,7 @@ const EASES = 0.3;
 const STIFFENS = 4;
 const STEP = 1e-5;
 
-const norm = (v: readonly number[]): number => Math.hypot(...v);
+const times = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
 /** Rows times columns of two matrices of axes, transposed: R Sᵀ by its skew part, a rotation vector where it is small. */
 function apart(r: readonly number[], s: readonly number[]): number[] {
@@ -101,10 +101,9 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
     const [xpos, xmat] = [oracle.read("xpos"), oracle.read("xmat")];
     const from = [0, 1, 2].map((k) => xpos[3 * foot + k] - xpos[3 * base + k]);
     const axis = (b: number, k: number) => [0, 3, 6].map((row) => xmat[9 * b + row + k]);
-    const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, k) => sum + x * b[k], 0);
     return {
-      at: [0, 1, 2].map((k) => dot(axis(base, k), from)),
-      axes: Array.from({ length: 9 }, (_, i) => dot(axis(base, Math.floor(i / 3)), axis(foot, i % 3))),
+      at: [0, 1, 2].map((k) => times(axis(base, k), from)),
+      axes: Array.from({ length: 9 }, (_, i) => times(axis(base, Math.floor(i / 3)), axis(foot, i % 3))),
     };
   };
   /** How far hinges turn from a pose for a move, and how far the foot is from it then (m). */
@@ -130,7 +129,6 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
         ...places.map((a) => LEAST_TURN * long * (q[a] - from[a])),
       ];
     };
-    const times = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, i) => sum + x * b[i], 0);
     let q = from.slice();
     places.forEach((a, i) => (q[a] += begins[i]));
     let now = errors(q);
@@ -160,7 +158,11 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
       if (isBetter) [q, now] = [next, then];
       damping *= isBetter ? EASES : STIFFENS;
     }
-    return { pose: q, turns: places.map((a) => q[a] - from[a]), off: norm(look(q).at.map((x, k) => x - goal[k])) };
+    return {
+      pose: q,
+      turns: places.map((a) => q[a] - from[a]),
+      off: Math.hypot(...look(q).at.map((x, k) => x - goal[k])),
+    };
   }
   const [x, y, z] = [AHEAD * long, ASIDE * long, LIFT * long];
   const home = Float64Array.from(qpos);
@@ -185,15 +187,16 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
     const misses = Math.max(front.off / x, back.off / x, lifted.off / z, between / x, risen / (2 * z));
     return { front, back, lifted, misses };
   };
-  const stances = LOWERED.map((part) => part * long).map((low) => () => moved(home, [leg.back, 0, low, 0], leg.bent));
-  let stance = stances[0]();
-  let stepped = steps(stance.pose);
-  for (const next of stances.slice(1)) {
-    if (stepped.misses < REACHES) break;
-    stance = next();
-    stepped = steps(stance.pose);
+  const stands = (low: number) => {
+    const stance = moved(home, [leg.back, 0, low * long, 0], leg.bent);
+    return { stance, ...steps(stance.pose) };
+  };
+  let stood = stands(LOWERED[0]);
+  for (const low of LOWERED.slice(1)) {
+    if (stood.misses < REACHES) break;
+    stood = stands(low);
   }
-  const { front, back, lifted, misses } = stepped;
+  const { stance, front, back, lifted, misses } = stood;
   const [left, right] = [moved(stance.pose, [0, y, 0, 0]), moved(stance.pose, [0, -y, 0, 0])];
   const [turned, against] = [moved(stance.pose, [0, 0, 0, TURN]), moved(stance.pose, [0, 0, 0, -TURN])];
   const odd = (a: Moved, b: Moved, by: number) => a.turns.map((turn, i) => (turn - b.turns[i]) / (2 * by));

@@ -11,7 +11,8 @@ export interface Places {
 }
 
 const geoms = (model: Model): number[] => Array.from({ length: model.ngeom }, (_, g) => g);
-const collides = (model: Model, g: number): boolean => model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0;
+export const collides = (model: Model, g: number): boolean =>
+  model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0;
 
 /** Whether a geom is of the world: of its body, or of one that is fixed to it. */
 const isOfWorld = (model: Model, g: number): boolean => model.body_weldid[model.geom_bodyid[g]] === 0;
@@ -42,9 +43,9 @@ export function floorOf(model: Model, { geom_xpos, geom_xmat }: Places): number 
   return level.length > 0 ? Math.max(...level.map((g) => geom_xpos[3 * g + 2])) : undefined;
 }
 
-/** How far a geom reaches below its middle (m). */
-function depthOf(model: Model, g: number, { geom_xmat }: Places): number {
-  const [x, y, z] = [6, 7, 8].map((k) => geom_xmat[9 * g + k]);
+/** How far a geom reaches from its middle against an axis of the world, or along it (m); axes are 0, 1 and 2. */
+export function reachOf(model: Model, g: number, { geom_xmat }: Places, axis: number, along = false): number {
+  const [x, y, z] = [0, 1, 2].map((k) => geom_xmat[9 * g + 3 * axis + k]);
   const [a, b, c] = model.geom_size.subarray(3 * g, 3 * g + 3);
   if (model.geom_type[g] === mjtGeom.SPHERE) return a;
   if (model.geom_type[g] === mjtGeom.CAPSULE) return a + b * Math.abs(z);
@@ -52,12 +53,13 @@ function depthOf(model: Model, g: number, { geom_xmat }: Places): number {
   if (model.geom_type[g] === mjtGeom.ELLIPSOID) return Math.hypot(a * x, b * y, c * z);
   // boxes are their own bounding boxes; meshes have theirs, about a middle of its own
   const box = model.geom_aabb.subarray(6 * g, 6 * g + 6);
-  return [x, y, z].reduce((sum, r, k) => sum + Math.abs(r) * box[3 + k] - r * box[k], 0);
+  const sign = along ? 1 : -1;
+  return [x, y, z].reduce((sum, r, k) => sum + Math.abs(r) * box[3 + k] + sign * r * box[k], 0);
 }
 
 /** Height of the lowest point of what can touch of a body and all below it (m); undefined where nothing can. */
 export function lowestOf(model: Model, root: number, places: Places): number | undefined {
   const own = geoms(model).filter((g) => collides(model, g) && isBelow(model, model.geom_bodyid[g], root));
   if (own.length === 0) return undefined;
-  return Math.min(...own.map((g) => places.geom_xpos[3 * g + 2] - depthOf(model, g, places)));
+  return Math.min(...own.map((g) => places.geom_xpos[3 * g + 2] - reachOf(model, g, places, 2)));
 }

@@ -35,7 +35,7 @@ export function straightKnees(
 }
 
 /** Hinges of the leg that ends in a foot, from the hip on: no other foot hangs from it, as from a waist. */
-const legOf = (model: Model, foot: number, feet: readonly number[]): number[] =>
+export const legOf = (model: Model, foot: number, feet: readonly number[]): number[] =>
   Array.from({ length: model.njnt }, (_, j) => j).filter(
     (j) =>
       model.jnt_type[j] === mjtJoint.HINGE &&

@@ -125,7 +125,6 @@ export function gait(options: LegGaitOptions): Gait {
     linear: (s) => numbers(velocity, s, "velocity"),
     down: (s) => leaning(quatOf(s, base)),
     wanted: (s) => numbers(wanted, s, "wanted"),
-    followed: (s) => numbers(wanted, s, "wanted"),
   });
 
   function control(s: Scene): readonly Scalar[] {

@@ -42,9 +42,9 @@ export interface SteppingOptions {
   /** Velocity of the base in its own axes, and what its x and y axes have of straight down. */
   readonly linear: (s: Scene) => readonly Scalar[];
   readonly down: (s: Scene) => readonly Scalar[];
-  /** What is commanded (ahead, left, turning), and what of it is followed. */
+  /** What is commanded (ahead, left, turning), and what of it is followed; default all. */
   readonly wanted: (s: Scene) => readonly Scalar[];
-  readonly followed: (s: Scene) => readonly Scalar[];
+  readonly followed?: (s: Scene) => readonly Scalar[];
 }
 
 /** A phase moved on, within 0 to 1. */
@@ -79,7 +79,7 @@ export function carried(phase: Scalar, duty: number, walks: Scalar): Scalar {
 
 /** Legs that step by a clock. Where nothing is wanted and nothing pushes, feet stay on the ground. */
 export function stepping(options: SteppingOptions) {
-  const { offsets, period, duty, follows, catches, rights, linear, down, wanted, followed } = options;
+  const { offsets, period, duty, follows, catches, rights, linear, down, wanted, followed = wanted } = options;
   const moves = (s: Scene): Bool => gt(sum(wanted(s).map(square)), 0.01);
   /** Whether the base goes or tilts as one that stands does not. */
   function isPushed(s: Scene): Bool {
