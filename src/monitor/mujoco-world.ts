@@ -1,5 +1,5 @@
 // one world in MuJoCo, float64: state in, one step, results out
-import { mjMAXVAL, mjtDisableBit, mjtIntegrator } from "../model/enums.ts";
+import { mjMAXVAL, mjtDisableBit, mjtGeom, mjtIntegrator } from "../model/enums.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import { withOptions, type Model } from "../model/model.ts";
 import type { ModelChange } from "../model/model-data.ts";
@@ -66,6 +66,9 @@ export interface StepResult {
   /** The largest acceleration that smooth forces or constraints want (qacc_smooth, efc_aref): what cancels in qacc. */
   readonly wanted: number;
 }
+
+/** Sizes of geoms that grow: a mesh's are those of its vertices. */
+const GROWN: Readonly<Record<number, number>> = { [mjtGeom.BOX]: 3, [mjtGeom.CYLINDER]: 2 };
 
 const largest = (values: Float64Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
 
@@ -184,13 +187,15 @@ export class MuJoCoWorld {
   }
 
   /**
-   * Runs a function while margins of contacts and limits are larger by `change` (m, rad): all of them, but those of geoms
-   * whose faces may meet where it is above zero.
+   * Runs a function while margins of contacts and limits are larger by `change` (m, rad): all of them, but where it is above
+   * zero those of geoms whose faces may meet. These are larger themselves, boxes and cylinders by half, so that two come
+   * nearer by `change`.
    */
   withMargins<T>(change: number, call: () => T): T {
     const { model } = this.oracle;
     const margins = ["geom_margin", "pair_margin", "body_margin", "jnt_margin", "tendon_margin"] as const;
-    const before = margins.map((name) => Float64Array.from(model[name] as Float64Array));
+    const names = [...margins, "geom_size", "geom_rbound", "geom_aabb"] as const;
+    const before = names.map((name) => Float64Array.from(model[name] as Float64Array));
     const [geom1, geom2] = [model.pair_geom1 as Int32Array, model.pair_geom2 as Int32Array];
     const keeps = (name: string, i: number) =>
       change > 0 &&
@@ -201,9 +206,25 @@ export class MuJoCoWorld {
         const view = model[name] as Float64Array;
         for (let i = 0; i < view.length; i++) if (!keeps(name, i)) view[i] += change;
       }
+      if (change > 0) this.#grow(change / 2);
       return call();
     } finally {
-      margins.forEach((name, i) => (model[name] as Float64Array).set(before[i]));
+      names.forEach((name, i) => (model[name] as Float64Array).set(before[i]));
+    }
+  }
+
+  /** Boxes and cylinders whose faces may meet, and what bounds them. */
+  #grow(by: number): void {
+    const { model } = this.oracle;
+    const size = model.geom_size as Float64Array;
+    const aabb = model.geom_aabb as Float64Array;
+    const rbound = model.geom_rbound as Float64Array;
+    for (const geom of this.#facing) {
+      const sizes = GROWN[(model.geom_type as Int32Array)[geom]] ?? 0;
+      if (sizes === 0) continue;
+      for (let k = 0; k < sizes; k++) size[3 * geom + k] += by;
+      for (let k = 0; k < 3; k++) aabb[6 * geom + 3 + k] += by;
+      rbound[geom] += 2 * by;
     }
   }
 

@@ -211,6 +211,27 @@ describe("judgement", () => {
     }
   });
 
+  test("also between boxes and drums that may meet a mesh", async () => {
+    // the drawer's runners slide on those of its cupboard; a margin would change the rule of contacts with the hull
+    const hull = [-0.1, 0.1].flatMap((x) => [-0.1, 0.1].flatMap((y) => [-0.1, 0.1].map((z) => `${x} ${y} ${z}`)));
+    const cupboard = await loadModel(`
+      <mujoco><asset><mesh name="hull" vertex="${hull.join("  ")}"/></asset><worldbody>
+        <body><geom type="box" size="0.2 0.02 0.0500003" pos="0 0.2 0"/><geom type="box" size="0.2 0.02 0.0500003" pos="0 -0.2 0"/></body>
+        <body pos="0 0 0.1000008"><joint type="slide" axis="1 0 0"/>
+          <geom type="box" size="0.1 0.01 0.05" pos="0 0.2 0"/><geom type="cylinder" size="0.01 0.05" pos="0 -0.2 0"/></body>
+        <body pos="1 0 1"><freejoint/><geom type="mesh" mesh="hull"/></body></worldbody></mujoco>`);
+    const room = await MuJoCoWorld.create(cupboard);
+    try {
+      const from = startState(cupboard, 0, 0);
+      const result = room.step(from);
+      const range = sensitivityOf(room, { from, result }, quantitiesOf(cupboard)).ncon;
+      expect([result.ncon, range]).toEqual([0, [0, 8]]);
+      expect(room.step(from)).toEqual(result);
+    } finally {
+      room.delete();
+    }
+  });
+
   const falling = (gap: number): Sample => {
     const sample = ballAt(gap);
     const from = { ...sample.from, qvel: Float64Array.of(0, 0, -1, 0, 0, 0) };
