@@ -38,7 +38,8 @@ process of its own, so that this one outlives whatever a driver does.
   --most N          worlds of the last batch, refused or not
   --until WHAT      refuse: the budget or a limit ends it (default); OOM: the driver does. Lavapipe never refuses but dies,
                     and so does memory without an adapter: there the budget stays
-  --memory BYTES    bounds the process to so much more address space than it starts with, to meet OOM early (Linux, prlimit)
+  --memory BYTES    bounds the process to so much more address space than it starts with, 16MiB or more, to meet OOM early
+                    (Linux, prlimit)
   --seconds S       seconds of each measurement (0.5)
   --seed N          seed of starts and actions (0)
   --set NAME=VALUE  overrides an option: integrator=Euler, nconmax=8; may be repeated

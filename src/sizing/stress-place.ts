@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { chooseDevice, isHostDevice, type DeviceName, type HostDevice } from "../batch/devices.ts";
 import { CorralError } from "../core/errors.ts";
+import { badOption } from "../core/options.ts";
 import { formatBytes, parseBytes, type Bytes } from "../core/units.ts";
 import { openDevice, type GpuDevice } from "../gpu/device.ts";
 import { memoryInfo, ofHost, type MemoryInfo } from "../gpu/memory-info.ts";
@@ -34,11 +35,26 @@ export interface StressPlace extends Disposable {
   readonly neverRefuses: boolean;
 }
 
+/** With less, the JavaScript engine itself finds no room and aborts. */
+const LEAST_MEMORY = 16 * 2 ** 20;
+
+/** Throws `bad-bytes`, and `bad-option` for less than the process itself needs. */
+function bytesToBound(memory: Bytes): number {
+  const bytes = parseBytes(memory, "memory");
+  if (bytes >= LEAST_MEMORY) return bytes;
+  throw badOption(
+    "memory",
+    memory,
+    `pass at least 16MiB, such as 1GiB: with ${formatBytes(bytes)} more the process itself aborts`,
+  );
+}
+
 /**
  * Opens the device of the options.
- * @throws CorralError bad-option, if the whole machine would feel the driver's refusal; what openDevice throws
+ * @throws CorralError bad-bytes; bad-option, also if the whole machine would feel the driver's refusal; what openDevice throws
  */
 export async function openPlace(options: PlaceOptions): Promise<StressPlace> {
+  if (options.memory !== undefined) bytesToBound(options.memory);
   const device = await chooseDevice(options);
   if (isHostDevice(device)) {
     const budget = hostBudget();
@@ -94,7 +110,7 @@ function keep(budget: Budget, why: string): Budget {
 /** Bounds the process, and the budget if it is the machine's: what was free before is not free any more. */
 export async function bound({ budget, memory, neverRefuses }: StressPlace, options: PlaceOptions): Promise<void> {
   if (options.memory === undefined) return;
-  boundProcess(parseBytes(options.memory, "memory"));
+  boundProcess(bytesToBound(options.memory));
   if (options.budget !== undefined || (options.until === "OOM" && !neverRefuses)) return;
   const { bytes, source } = await memory();
   budget.change({ limit: Math.min(budget.limit, budget.live + bytes), source });

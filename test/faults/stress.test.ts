@@ -176,6 +176,7 @@ test.each([
   [["stress", "CartPole", "--budget", "-1GiB"], "--budget=VALUE"],
   [["stress", "CartPole", "--budget", "2 gigs"], '[bad-bytes] budget is "2 gigs"'],
   [["stress", "CartPole", "--adapter", "embedded", "--until", "OOM"], "Pass --memory"],
+  [["stress", "CartPole", "--until", "OOM", "--memory", "1"], '[bad-option] memory is "1"; pass at least 16MiB'],
 ])("%j is bad usage", async (args, text) => {
   const { code, stdout, stderr } = await corral(args);
   expect([code, stdout]).toEqual([2, ""]);
