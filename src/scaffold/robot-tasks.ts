@@ -136,6 +136,10 @@ function fallen({ flies, height: above, legs }: Base, floor: number): number | u
   return above > 0.03 && above > 0.5 * legs ? floor + 0.5 * above : undefined;
 }
 
+/** Where it has fallen, as constants of the file. */
+const fallOf = (low: number | undefined): string =>
+  `${low === undefined ? "" : `/** Below this height it has fallen (m). */\nconst LOW = ${number(low)};\n`}/** Tilted by more than this it has fallen (rad). */\nconst TIPPED = 1;\n`;
+
 /**
  * A base that follows commands of velocity on its feet or wheels, or in the air; on two legs about a gait, where it has one.
  * @throws CorralError no-free-base, no-ground, no-contact
@@ -178,7 +182,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
     ...feet,
     ...(isBiped
       ? [
-          `    fall: { value: "${low === undefined ? "" : `high < ${number(low)} || `}leans > 1 ? 1 : 0", weight: -${FALL} },`,
+          `    fall: { value: \`${low === undefined ? "" : "high < ${LOW} || "}leans > \${TIPPED} ? 1 : 0\`, weight: -${FALL} },`,
         ]
       : []),
   ];
@@ -207,7 +211,7 @@ ${imports.map((each) => `  ${each},`).join("\n")}
 } from ${text(library)};
 
 const BASE = ${trunk};
-${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}
+${fallOf(low)}${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}
 ${gait ? gaitOf(gait) : ""}export default defineTask({
   id: ${text(name)},
   model: new URL(${text(path)}, import.meta.url),
@@ -263,7 +267,7 @@ ${[...joints(""), ...velocities(""), ...steps, `      last_action: "action",`].j
 ${own.join("\n")}
   },
   terminated: {
-${[...(low === undefined ? [] : [`    low: outside(height(BASE), ${number(low)}, Infinity),`]), `    tipped: outside(tilt(BASE), 0, 1),`].join("\n")}
+${[...(low === undefined ? [] : ["    low: outside(height(BASE), LOW, Infinity),"]), "    tipped: outside(tilt(BASE), 0, TIPPED),"].join("\n")}
   },
   randomise: {
 ${[

@@ -1,7 +1,7 @@
 // derivatives of smooth forces by velocity (mjd_smooth_vel)
 import { add, ge, le, mul, neg, or, select, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { mjtBias, mjtDisableBit, mjtGain, mjtIntegrator, mjtJoint, mjtTrn } from "../../model/enums.ts";
-import type { Model } from "../../model/model.ts";
+import { jointOf, type Model } from "../../model/model.ts";
 import {
   dofDamping,
   isZero,
@@ -160,8 +160,8 @@ export function couplesDofs(model: Model, own: OwnParameters, apart: "couples" |
   // the drag of a fluid on a body depends on all dofs that move it
   if (model.opt.density > 0 || model.opt.viscosity > 0) return true;
   return Array.from({ length: model.nactuator }, (_, i) => i).some((i) => {
-    const joint = model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT;
-    const type = joint ? model.jnt_type[model.actuator_trnid[2 * i]] : mjtJoint.FREE;
+    const joint = jointOf(model, i);
+    const type = joint >= 0 ? model.jnt_type[joint] : mjtJoint.FREE;
     if (type === mjtJoint.HINGE || type === mjtJoint.SLIDE) return false;
     if (model.actuator_trntype[i] === mjtTrn.TENDON && isOut(model.actuator_trnid[2 * i])) return false;
     // forces that do not depend on velocity, nor on length where that counts

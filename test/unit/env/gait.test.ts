@@ -101,6 +101,9 @@ test.each([
   [{ sway: Number.NaN }, "sway of gait is NaN"],
   [{ lifts: 1 }, "lifts"],
   [{ base: "world" }, "a body with a free joint"],
+  [{ wanted: [0.3, 0] }, "wanted of gait is [0.3,0]; it is 3 numbers (ahead, left, turning), not 2"],
+  [{ wanted: "wanted.xy" }, 'wanted of gait is "wanted.xy"; it is 3 numbers (ahead, left, turning), not 2'],
+  [{ velocity: "linear.x" }, 'velocity of gait is "linear.x"; it is 2 numbers (ahead, left), not 1'],
 ])("%j is refused", async (change, text) => {
   const made = async () =>
     makeVec(tasks("[0, 0, 0]", { ...options, ...change } as never), { numEnvs: 1, device: "wasm" });

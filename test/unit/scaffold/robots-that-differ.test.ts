@@ -162,7 +162,8 @@ test("a robot that lies in the floor, or hangs over it, starts on it", async () 
     const { text, ended } = await still(`legs-${10 * z}`, legged(z, 'ctrlrange="-20 20"'), 40);
     const [, by] = /raise: \["root", (.*)\]/.exec(text) ?? [];
     expect(Number(by ?? 0)).toBeCloseTo(0.3 - z, 6);
-    expect(text).toContain("low: outside(height(BASE), 0.15, Infinity)");
+    expect(text).toContain("const LOW = 0.15;");
+    expect(text).toContain("low: outside(height(BASE), LOW, Infinity)");
     expect(ended).toBe(0);
   }
 });

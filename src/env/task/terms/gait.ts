@@ -89,6 +89,19 @@ function check(options: LegGaitOptions): void {
   }
 }
 
+/** The numbers of a source, of which it takes those that are named. */
+function told(source: Source, s: Scene, name: string, parts: readonly string[]): readonly Scalar[] {
+  const found = numbers(source, s, name);
+  const { length } = found;
+  needs(
+    length >= parts.length,
+    `${name} of gait`,
+    source,
+    `${parts.length} numbers (${parts.join(", ")}), not ${length}`,
+  );
+  return found;
+}
+
 /** The places of a leg's actuators among the controls. */
 function placesOf({ model }: Scene, { actuators }: GaitLeg): number[] {
   const names = actuatorNames(model);
@@ -122,9 +135,9 @@ export function gait(options: LegGaitOptions): Gait {
     follows: options.follows ?? 0.5,
     catches: options.catches ?? 0,
     rights: options.rights ?? 0,
-    linear: (s) => numbers(velocity, s, "velocity"),
+    linear: (s) => told(velocity, s, "velocity", ["ahead", "left"]),
     down: (s) => leaning(quatOf(s, base)),
-    wanted: (s) => numbers(wanted, s, "wanted"),
+    wanted: (s) => told(wanted, s, "wanted", ["ahead", "left", "turning"]),
   });
 
   function control(s: Scene): readonly Scalar[] {
