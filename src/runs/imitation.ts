@@ -9,7 +9,7 @@ import { reasonOf } from "../core/write-bytes.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import type { Algorithm } from "../rl/algorithm.ts";
 import { Ppo } from "../rl/ppo.ts";
-import type { Demonstrations, Teacher } from "../rl/ppo/imitation.ts";
+import { wrongIn, type Demonstrations, type Teacher } from "../rl/ppo/imitation.ts";
 import { policyFile, policyIn } from "./policy-file.ts";
 import type { Settings } from "./settings.ts";
 
@@ -108,6 +108,8 @@ export function readDemonstrations(
     done.forEach((action: unknown, t) => {
       take(observations, seen[t], env.singleObservationSpace.size, "an observation", i + 1);
       take(actions, action, env.singleActionSpace.size, "an action", i + 1);
+      const wrong = wrongIn(env.singleActionSpace, actions.slice(-env.singleActionSpace.size));
+      if (wrong !== undefined) throw refuse(`has on line ${i + 1}, step ${t}: ${wrong}`, { line: i + 1, step: t });
     });
   });
   if (actions.length === 0) throw refuse("holds no step");

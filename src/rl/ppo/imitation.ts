@@ -29,30 +29,30 @@ const NEARLY_BOUND = 1 - 1e-5;
 const wrong = (text: string, details: Record<string, unknown>): CorralError =>
   new CorralError("bad-demonstration", text, details);
 
-/** An action of the environment as the policy's distribution has it; throws `bad-demonstration`. */
-function inward(space: Space, squash: boolean): (action: ArrayLike<number>, from: number, into: number[]) => void {
-  const refuse = (value: number, i: number, want: string) =>
-    wrong(`number ${i} of an action to imitate is ${value}; pass ${want}.`, { value, i });
-  if (space.kind === "box") {
-    const { low, high, size } = space;
-    return (action, from, into) => {
-      for (let i = 0; i < size; i++) {
-        const a = action[from + i];
-        if (!Number.isFinite(a)) throw refuse(a, i, "finite numbers");
-        const within = Math.min(high[i], Math.max(low[i], a));
-        const part = Math.max(-NEARLY_BOUND, Math.min(NEARLY_BOUND, (2 * (within - low[i])) / (high[i] - low[i]) - 1));
-        into[i] = squash ? Math.atanh(part) : within;
+/** What is wrong with an action, and what its space has there; undefined of its actions, and of numbers beyond a box. */
+export function wrongIn(space: Space, action: ArrayLike<number>): string | undefined {
+  const i = space.firstBad(action);
+  return i < 0 ? undefined : `number ${i} of an action is ${action[i]}; pass ${space.expects(i)}`;
+}
+
+/** An action of the environment as the policy's distribution has it; `whose` says in `bad-demonstration` where it stands. */
+function inward(
+  space: Space,
+  squash: boolean,
+): (action: ArrayLike<number>, from: number, into: number[], whose: string) => void {
+  return (action, from, into, whose) => {
+    const own = Array.from({ length: space.size }, (_, i) => action[from + i]);
+    const text = wrongIn(space, own);
+    if (text !== undefined) throw wrong(`${whose}: ${text}.`, { from });
+    for (const [i, a] of own.entries()) {
+      if (space.kind !== "box") {
+        into[i] = space.kind === "discrete" ? a - space.start : a;
+        continue;
       }
-    };
-  }
-  const counts = space.kind === "discrete" ? [space.n] : space.nvec;
-  const start = space.kind === "discrete" ? space.start : 0;
-  return (action, from, into) => {
-    for (let i = 0; i < counts.length; i++) {
-      const choice = action[from + i] - start;
-      if (!Number.isInteger(choice) || choice < 0 || choice >= counts[i])
-        throw refuse(action[from + i], i, `an integer from ${start} to ${start + counts[i] - 1}`);
-      into[i] = choice;
+      const { low, high } = space;
+      const within = Math.min(high[i], Math.max(low[i], a));
+      const part = Math.max(-NEARLY_BOUND, Math.min(NEARLY_BOUND, (2 * (within - low[i])) / (high[i] - low[i]) - 1));
+      into[i] = squash ? Math.atanh(part) : within;
     }
   };
 }
@@ -138,7 +138,7 @@ export class Labels {
         );
       for (let world = 0; world < env.numEnvs; world++) {
         const sample = world * steps + t;
-        convert(wanted, world * width, raw);
+        convert(wanted, world * width, raw, `the teacher, world ${world}`);
         into.set(raw, sample * 4 * actions4);
         // the next row is the first of another episode
         if ((records[sample * SAMPLE.size + SAMPLE.at("flags")] & StepFlag.skipped) !== 0) this.#applied?.forget(world);
@@ -187,7 +187,7 @@ export function drawDemonstrations(
         throw wrong(`number ${c} of the observation of step ${at} is ${value}; pass finite numbers.`, { at, c });
       drawn.observations[i * nobs + c] = value;
     }
-    convert(actions, at * nact, raw);
+    convert(actions, at * nact, raw, `demonstrations, step ${at}`);
     drawn.actions.set(raw, i * nact);
   }
   const steps = samples / env.numEnvs;

@@ -130,7 +130,12 @@ test("what cannot be imitated is refused by name", async () => {
   await expect(ppo.imitate(() => [1])).rejects.toThrow(
     "the teacher returned 1 numbers; pass 4, 1 for each of 4 worlds",
   );
-  await expect(ppo.imitate(() => [1, 1, NaN, 1])).rejects.toMatchObject({ code: "bad-demonstration" });
+  await expect(ppo.imitate(() => [1, 1, NaN, 1])).rejects.toThrow(
+    "[bad-demonstration] the teacher, world 2: number 0 of an action is NaN; pass a finite float32.",
+  );
+  await expect(ppo.clone({ observations: [1, 2], actions: [Infinity] })).rejects.toThrow(
+    "demonstrations, step 0: number 0",
+  );
   await expect((async () => ppo.evaluate(makeJsVec(reach, { numEnvs: 2 }), { episods: 3 } as never))()).rejects.toThrow(
     'an evaluation has no option "episods"; there are: sample, seed, firstDraw, onStart, onStep',
   );
@@ -190,6 +195,17 @@ test("recorded episodes are read, and refused with file and line", () => {
     "an observation of 3; Reach has 2 finite numbers",
   );
   expect(() => read('{"observations":[[1,null]],"actions":[1]}')).toThrow("an observation of null");
+  const two = { id: "Turn", singleObservationSpace: env.singleObservationSpace, singleActionSpace: new Discrete(2) };
+  const turns = JSON.stringify({
+    observations: [
+      [1, 2],
+      [1, 2],
+    ],
+    actions: [1, 2],
+  });
+  expect(() => readDemonstrations(write(turns.replace("1,2]}", "1,0]}"), turns), two)).toThrow(
+    "has on line 2, step 1: number 0 of an action is 2; pass an integer from 0 to 1",
+  );
   expect(() => read("")).toThrow("holds no step");
   expect(() => readDemonstrations(join(folder, "none"), env)).toThrow("cannot be read");
 });
