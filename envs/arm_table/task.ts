@@ -6,7 +6,7 @@ import { CLIPPED_VALUES } from "../training.ts";
 const LEVELS = evenly(-1, 1, 30);
 
 /** A short horizon, since a torque shows at once, and a narrow last layer, which 27,000 values are made from. */
-const DQN = {
+const FROM_REPLAY = {
   hidden: [64, 16],
   actionEmbedding: 8,
   collectSteps: 2,
@@ -15,10 +15,13 @@ const DQN = {
   bufferSize: 100_000,
   gamma: 0.9,
   nSteps: 3,
-  explorationSteps: 8000,
   learningRate: 3e-3,
   tau: 0.02,
 };
+const DQN = { ...FROM_REPLAY, explorationSteps: 8000 };
+/** At DQN's rate it loses between evaluations what it had learned. */
+const SAC_DISCRETE = { ...FROM_REPLAY, learningRate: 1e-3, criticLearningRate: 1e-3, learningStarts: 1000 };
+const OFTEN = { numEnvs: 16, evalEvery: 400, checkpointEvery: 400, snapshotEvery: 200 };
 
 /** Where the hand is to go (m), another place every two seconds. */
 const target = command(
@@ -49,7 +52,8 @@ export const armTable = defineTask({
         actionEmbedding: 8,
       },
     },
-    dqn: { numEnvs: 16, steps: 40_000, evalEvery: 400, checkpointEvery: 400, snapshotEvery: 200, config: DQN },
+    dqn: { ...OFTEN, steps: 40_000, config: DQN },
+    "sac-discrete": { ...OFTEN, steps: 10_000, evalEvery: 50, config: SAC_DISCRETE },
   },
   defaults: {
     /** Targets lie in a box of this half width about the shoulder (m). */
