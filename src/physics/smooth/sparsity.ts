@@ -1,4 +1,5 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
+import { CorralError } from "../../core/errors.ts";
 import { each, table, variable, when } from "../../trace/control.ts";
 import { add, div, isNode, mul, ne, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { Field } from "../view.ts";
@@ -19,10 +20,17 @@ export interface Sparsity {
   has(i: number, j: number): boolean;
 }
 
+/** Products of a factorisation beyond which the table of their places, of four bytes each, has no room in an array of JavaScript's. */
+const MOST_PRODUCTS = 2 ** 26;
+
+/** @throws CorralError too-many-couplings */
 function makeSparsity(n: number, sets: Set<number>[]): Sparsity {
+  let products = 0;
   // factoring row k couples all its columns with one another
   for (let k = n - 1; k >= 0; k--) {
     const columns = [...sets[k]];
+    products += (columns.length * (columns.length + 1)) / 2;
+    if (products > MOST_PRODUCTS) throw tooManyCouplings(n);
     for (const i of columns) for (const j of columns) if (j < i) sets[i].add(j);
   }
   const rows = sets.map((s, i) => [...s].sort((a, b) => a - b).concat(i));
@@ -43,6 +51,13 @@ function makeSparsity(n: number, sets: Set<number>[]): Sparsity {
     has: (i, j) => where.has(key(i, j)),
   };
 }
+
+const tooManyCouplings = (dofs: number): CorralError =>
+  new CorralError(
+    "too-many-couplings",
+    `contacts or rows may couple most of the model's ${dofs} dofs with one another, and to factor their matrix takes more than ${MOST_PRODUCTS} products. Take integrator="Euler", under which large scenes are solved body by body, give geoms that never meet contype and conaffinity bits that do not match, or put fewer bodies into one world and more worlds into the batch.`,
+    { dofs, most: MOST_PRODUCTS },
+  );
 
 /** what a sparsity needs of a model. */
 interface Tree {

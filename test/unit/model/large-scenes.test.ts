@@ -50,6 +50,19 @@ test("more pairs than any world could test are refused, whatever is asked of the
     );
 });
 
+test("dofs that contacts couple into a matrix without room are refused, with what steps them", async () => {
+  const leaf = `<body><freejoint/><geom type="ellipsoid" size="0.02 0.01 0.005" fluidshape="ellipsoid"/></body>`;
+  const leaves = (integrator: string) =>
+    loadModel(`<mujoco><option integrator="${integrator}" density="1.2"/><worldbody>
+      <replicate count="130" offset="0 0 0.1">${leaf}</replicate></worldbody></mujoco>`);
+  const implicit = await leaves("implicitfast");
+  expect(() => planSimulation(implicit, { numEnvs: 1, device: "wasm" })).toThrow(
+    /\[too-many-couplings\] .* 780 dofs .* integrator="Euler"/,
+  );
+  const euler = await leaves("Euler");
+  expect(planSimulation(euler, { numEnvs: 1, device: "wasm" }).totalBytes).toBeGreaterThan(0);
+});
+
 test("a world of 75,000 pairs steps as MuJoCo's does", async () => {
   const model = await clusters(22, 18);
   expect(geomPairs(model).length).toBe(((22 * 21) / 2) * 18 * 18 + 22 * 18);
