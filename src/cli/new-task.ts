@@ -11,7 +11,8 @@ import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { gaitOf } from "../scaffold/gait.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
-import { loadMotion } from "../env/index.ts";
+import { readFrames } from "../env/task/motion-frames.ts";
+import { motionNotes } from "../scaffold/motion-notes.ts";
 import { baseOf, drivenBase, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
 import { reachTask, velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
@@ -240,12 +241,13 @@ async function tracked(
   if (rate === undefined && !motion.endsWith(".npz"))
     throw new UsageError(`${motion} does not say how many frames a second it has. Pass --fps, as in --fps 30.`);
   const read = { file: besides(folder, resolve(motion)), fps: rate, cyclic };
-  await loadMotion(motion, {
+  const frames = await readFrames(motion, {
     model: pathToFileURL(resolve(folder, places.model)),
     cyclic,
     ...(rate === undefined ? {} : { fps: rate }),
   });
-  return { text: trackTask(name, robot, { ...places, motion: read }), notes: [] };
+  const text = trackTask(name, robot, { ...places, motion: read });
+  return { text, notes: motionNotes(robot.model, frames) };
 }
 
 /** A path relative to a folder, as an import or a URL has it. */
