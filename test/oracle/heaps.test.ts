@@ -31,7 +31,19 @@ function heap(count: number, extra: { readonly worldbody?: string; readonly rest
 const ARM = `<body pos="0 -.25 .45"><joint axis="1 0 0" damping=".1"/><geom type="capsule" size=".03" fromto="0 0 0 0 .2 -.2"/>
   <body pos="0 .2 -.2"><joint axis="0 0 1" damping=".1"/><geom type="box" size=".05 .05 .1"/></body></body>`;
 const TIES = `<equality><weld body1="b1" body2="b4" solref=".05 1"/><connect body1="b3" body2="b7" anchor=".05 0 0"/></equality>`;
+
+/** Grains on slides with damping, some of which touch; the layers are so far apart that contacts in a gap couple nothing. */
+const GRAINS = (() => {
+  const grains = Array.from({ length: 48 }, (_, i) => {
+    const place = [0.055 * (i % 4) - 0.08, 0.06 * ((i >> 2) % 4) - 0.09, 0.03 + 0.062 * (i >> 4)];
+    const slides = ["1 0 0", "0 1 0", "0 0 1"].map((axis) => `<joint type="slide" axis="${axis}" damping=".01"/>`);
+    return `<body pos="${place.join(" ")}">${slides.join("")}<geom size=".03" condim="${i % 5 === 0 ? 3 : 1}" gap=".01"/></body>`;
+  });
+  return `<mujoco><worldbody><geom type="plane" size="1 1 .1"/>${ARM}${grains.join("")}</worldbody></mujoco>`;
+})();
+
 const MODELS = [
+  ["grains on slides, most of which touch nothing", GRAINS],
   ["bodies alone", heap(10)],
   ["under an elliptic cone", heap(8).replace("<mujoco>", `<mujoco><option cone="elliptic"/>`)],
   ["beside an arm, and tied by equalities", heap(8, { worldbody: ARM, rest: TIES })],
@@ -49,6 +61,17 @@ test.each(MODELS)("a heap steps as in MuJoCo: %s", async (_, xml) => {
     expect(verdict.reasons).toEqual([]);
     expect(contacts.most).toBeGreaterThan(8);
   }
+});
+
+test("marks of trees are of WebAssembly and JavaScript alone, and of models with many", async () => {
+  const marks = async (xml: string, context: Parameters<typeof planKernels>[2]) => {
+    const { traces } = planKernels(await loadModel(xml), { numEnvs: 8, unroll: false }, context);
+    return traces.get("step")!.arrays.some(({ name }) => name === "tree_touched");
+  };
+  const emission = emissionFor(undefined);
+  expect(await marks(GRAINS, onCpu({ emission }))).toBe(true);
+  expect(await marks(GRAINS, { emission })).toBe(false);
+  expect(await marks(heap(8), onCpu({ emission }))).toBe(false);
 });
 
 test("blocks are of WebAssembly and JavaScript alone, and of bodies that are alone", async () => {

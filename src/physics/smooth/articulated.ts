@@ -1,6 +1,6 @@
 // accelerations under forces without the mass matrix: articulated bodies
-import { each, variable, type Variable } from "../../trace/control.ts";
-import { add, div, dotn, mul, neg, sub, sum, type Int, type Scalar } from "../../trace/scalar.ts";
+import { each, variable, when, type Variable } from "../../trace/control.ts";
+import { add, div, dotn, mul, neg, sub, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, dot6, scale6, ZERO6, type SpatialInertia, type Spatial } from "../../trace/spatial.ts";
 import { cross, type Vec3 } from "../../trace/vector.ts";
 import { forceToParent, motionFromParent, type BodyFrames } from "./body-frames.ts";
@@ -45,6 +45,9 @@ export function weighedSquare(rows: readonly Spatial[], W: (i: number, j: number
   const weighed = rows.map((_, i) => [0, 1, 2, 3, 4, 5].map((c) => sum(rows.map((row, j) => mul(W(i, j), row[c])))));
   return ENTRIES.map(([r, c]) => sum(rows.map((row, i) => mul(row[r], weighed[i][c]))));
 }
+
+/** Of bodies that are passed over nothing changes. */
+const ALL = (): Bool => true;
 
 /** The same inertia about the parent's point, `offset` from which is the body's. */
 function inertiaToParent(A: Sym6, offset: Vec3): Sym6 {
@@ -128,8 +131,8 @@ export class Articulated {
     );
   }
 
-  /** Factors; `clear` comes before, and the stiffness is used up. */
-  factor(diagonal: (dof: Int) => Scalar, inLine = false): void {
+  /** Factors; `clear` comes before, and the stiffness is used up. `isNew`: of bodies whose tree has another factor than before. */
+  factor(diagonal: (dof: Int) => Scalar, inLine = false, isNew: (body: Int) => Bool = ALL): void {
     const [m, frames, U, Dinv, inertia] = [this.#m, this.#frames, this.#U, this.#Dinv, this.#inertia];
     const sums = new Sums(inertia, inLine);
     const up = (i: Int, parent: Int) => {
@@ -149,7 +152,7 @@ export class Articulated {
       const left = A.map((v) => v.get());
       sums.add(parent, frames.fromParent ? inertiaToParent(left, frames.fromParent(i)) : left);
     };
-    eachBodyUp(m, up, inLine, this.#without);
+    eachBodyUp(m, (i, parent) => when(isNew(i), () => up(i, parent)), inLine, this.#without);
   }
 
   /** Of a dof, after `factor`: the articulated inertia times its axis, and 1 / the part along it. */
@@ -163,7 +166,7 @@ export class Articulated {
   /**
    * Accelerations `x` of the dofs under `force` on them and, if given, `wrench` on the bodies; `motion` takes the
    * bodies' spatial accelerations. In line it takes a tenth of the time, and is long. `between`: what changes `x` on its way
-   * from the leaves to the roots and back.
+   * from the leaves to the roots and back. `isAsked`: of bodies whose trees are solved, the others stay as they are.
    */
   solve(
     force: (dof: Int) => Scalar,
@@ -172,11 +175,12 @@ export class Articulated {
     wrench: (body: Int) => Spatial = () => ZERO6,
     inLine = false,
     between = (): void => {},
+    isAsked: (body: Int) => Bool = ALL,
   ): void {
     const [m, frames, U, Dinv, bias] = [this.#m, this.#frames, this.#U, this.#Dinv, this.#bias];
     const sums = new Sums(bias, inLine);
     const against = (i: Int) => scale6(wrench(i), -1);
-    if (!inLine) each(m.nbody, (i) => bias.setRow(i, against(i)));
+    if (!inLine) each(m.nbody, (i) => when(isAsked(i), () => bias.setRow(i, against(i))));
     const up = (i: Int, parent: Int) => {
       const given = sums.at(i) as unknown as Spatial;
       const p = movingSpatial("p", inLine ? add6(against(i), given) : given);
@@ -187,7 +191,7 @@ export class Articulated {
       });
       sums.add(parent, forceToParent(frames, i, p.get()));
     };
-    eachBodyUp(m, up, inLine, this.#without);
+    eachBodyUp(m, (i, parent) => when(isAsked(i), () => up(i, parent)), inLine, this.#without);
     between();
 
     motion.setRow(0, ZERO6);
@@ -203,7 +207,7 @@ export class Articulated {
       motion.setRow(i, a.get());
       known.set(i, a.get());
     };
-    eachBodyDown(m, down, inLine, this.#without);
+    eachBodyDown(m, (i, parent) => when(isAsked(i), () => down(i, parent)), inLine, this.#without);
   }
 }
 

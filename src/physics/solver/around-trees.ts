@@ -1,6 +1,6 @@
 // what couples bodies, solved by conjugate gradients around the trees, where no Hessian over dofs is held
-import { each, type Variable } from "../../trace/control.ts";
-import { add, and, mul, select, square, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { each, when, type Variable } from "../../trace/control.ts";
+import { add, and, gt, mul, or, select, square, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { Row } from "../constraint/rows.ts";
@@ -9,6 +9,7 @@ import { push, withValues, type BodyContact, type BodyContacts, type Sides } fro
 import { coupledRow, CoupledContacts, solveCoupled } from "./coupling.ts";
 import type { OnBoth } from "./body-terms.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
+import type { TouchedTrees } from "./touched-trees.ts";
 import type { Weights } from "./trees.ts";
 
 /** A row over several dofs: it couples them, so its term of the Hessian is not part of the trees'. */
@@ -29,13 +30,20 @@ export interface AroundTrees {
   readonly gradient: OnBoth;
   /** The solution: accelerations of dofs, and motions of bodies. */
   readonly search: OnBoth;
-  /** Sets it to what the trees make of forces on dofs and bodies. */
-  solveTrees(force: (dof: Int) => Scalar, onBody: (body: Int) => Spatial): void;
+  /** Where only trees that something couples are solved again in each turn. */
+  readonly touched: TouchedTrees | undefined;
+  /** Sets it to what the trees make of forces on dofs and bodies; `isAsked`: of bodies, whether their tree is solved. */
+  solveTrees(
+    force: (dof: Int) => Scalar,
+    onBody: (body: Int) => Spatial,
+    between?: () => void,
+    isAsked?: (body: Int) => Bool,
+  ): void;
 }
 
 /** Solves H search = -grad by `solveCoupled`. */
 export function solveAroundTrees(m: ModelView, of: AroundTrees): void {
-  const { contacts, couplings, gradient, search, weights } = of;
+  const { contacts, couplings, gradient, search, weights, touched } = of;
   const { anyCoupled } = contacts;
   const pushed = new Field("coupled_wrench", 6 * m.nbody, 6);
   const pushedDofs = couplings.length > 0 ? new Field("coupled_force", m.nv) : undefined;
@@ -57,7 +65,10 @@ export function solveAroundTrees(m: ModelView, of: AroundTrees): void {
     diagA: (at) => at.diagA(),
     law: of.law,
   });
-  if (anyCoupled) coupled.find(of.isNewton(), (slot) => contacts.isCoupled(slot));
+  touched?.uncouple();
+  couplings.forEach(({ row, hessian }) => row.jac.forEach(({ dof }) => touched?.coupleDof(dof, gt(hessian.get(), 0))));
+  const found = ({ first, second }: Sides) => [first, second].forEach((side) => side && touched?.couple(side.body));
+  if (anyCoupled) coupled.find(of.isNewton(), (slot) => contacts.isCoupled(slot), found);
   solveCoupled({
     fewFollow: m.opt.iterations < FEW_ITERATIONS,
     isRough: and(of.isRough(), of.isNewton()),
@@ -65,13 +76,21 @@ export function solveAroundTrees(m: ModelView, of: AroundTrees): void {
       rows.forEach(body);
       if (anyCoupled) coupled.each(body);
     },
-    clear() {
-      each(m.nbody, (b) => pushed.setRow(b, ZERO6));
-      if (pushedDofs) each(m.nv, (i) => pushedDofs.set(i, 0));
+    clear(isFirst) {
+      const asked = (is: Bool | undefined, body: () => void) => when(is === undefined ? true : or(isFirst, is), body);
+      each(m.nbody, (b) => asked(touched?.isCoupled(b), () => pushed.setRow(b, ZERO6)));
+      if (pushedDofs) each(m.nv, (i) => asked(touched?.isCoupledDof(i), () => pushedDofs.set(i, 0)));
     },
-    solve(share) {
+    // the first solve, and the last with the couplings' forces, are of the gradient: other trees have had all of theirs
+    solve(share, isFirst) {
       const force = (i: Int) => add(mul(share, gradient.dofs.at(i)), pushedDofs ? pushedDofs.at(i) : 0);
-      of.solveTrees(force, (b) => add6(scale6(gradient.bodies.spatial(b), share), pushed.spatial(b)));
+      const isAsked = touched && ((b: Int) => or(isFirst, touched.isCoupled(b)));
+      of.solveTrees(
+        force,
+        (b) => add6(scale6(gradient.bodies.spatial(b), share), pushed.spatial(b)),
+        undefined,
+        isAsked,
+      );
     },
   });
 }

@@ -25,6 +25,7 @@ import { eachDofBetween } from "../smooth/each-body.ts";
 import type { Field, WorldData, ModelView } from "../view.ts";
 import { DiagA } from "./diag-a.ts";
 import type { FreeBodies } from "./free-bodies.ts";
+import type { TouchedTrees } from "./touched-trees.ts";
 import type { ContactAt, DofVector } from "./space.ts";
 
 /** A contact with its Jacobian against the motion of each body; undefined for one that never moves. */
@@ -37,6 +38,12 @@ export type Sides = Pick<BodyContact, "first" | "second">;
 interface Side {
   readonly body: Int;
   readonly rows: readonly Spatial[];
+}
+
+/** What contacts of one body add to, and the marks of what they add to, if some are kept. */
+interface Stiffened {
+  readonly tree: Articulated;
+  readonly touched: TouchedTrees | undefined;
 }
 
 /** The contacts of a model over their slots. */
@@ -141,14 +148,16 @@ export class BodyContacts {
   }
 
   /** Adds a contact's Hessian to the stiffness of its body, unless it is solved beside the trees. */
-  stiffen(tree: Articulated, slot: Int, law: ContactLaw, at: BodyContact): void {
-    if (!this.rows.anyStiff) this.#stiffen(tree, slot, law, at);
-    else when(not(this.isCoupled(slot)), () => this.#stiffen(tree, slot, law, at));
+  stiffen(to: Stiffened, slot: Int, law: ContactLaw, at: BodyContact): void {
+    if (!this.rows.anyStiff) this.#stiffen(to, slot, law, at);
+    else when(not(this.isCoupled(slot)), () => this.#stiffen(to, slot, law, at));
   }
 
-  #stiffen(tree: Articulated, slot: Int, law: ContactLaw, at: BodyContact): void {
+  #stiffen({ tree, touched }: Stiffened, slot: Int, law: ContactLaw, at: BodyContact): void {
     const stiffen = (s: Side | undefined) => {
-      if (s) tree.stiffen(s.body, stiffness(law, s.rows));
+      if (!s) return;
+      tree.stiffen(s.body, stiffness(law, s.rows));
+      touched?.touch(s.body);
     };
     const free = this.#free;
     if (free && at.first && at.second) {

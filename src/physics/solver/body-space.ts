@@ -6,6 +6,7 @@ import {
   and,
   eq,
   ge,
+  gt,
   mul,
   neg,
   not,
@@ -16,7 +17,7 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { add6, dot6, mulInertVec, scale6, ZERO6, type Spatial } from "../../trace/spatial.ts";
+import { add6, dot6, mulInertVec, scale6, ZERO6 } from "../../trace/spatial.ts";
 import { Articulated, bodyMotions, bodyVelocities } from "../smooth/articulated.ts";
 import { bodyFrames, type BodyFrames } from "../smooth/body-frames.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
@@ -30,9 +31,10 @@ import type { Weights } from "./trees.ts";
 import { DofHessian, factorsOverDofs } from "./dof-hessian.ts";
 import { FreeBodies, freeBodies } from "./free-bodies.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
-import { dotRows, sumForces, visitResidual } from "./body-sums.ts";
+import { dotRows, squareByMass, sumForces, visitResidual } from "./body-sums.ts";
 import { solveAroundTrees, type AroundTrees, type CoupledRow } from "./around-trees.ts";
 import { FewCouplings } from "./few-couplings.ts";
+import { TouchedTrees } from "./touched-trees.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 
 /** Dofs and bodies up to which the walk over the trees is written out: an access at a constant index costs a fiftieth. */
@@ -64,6 +66,7 @@ export class BodySpace implements SolverSpace {
   readonly #weights: Weights;
   readonly #tree: Articulated;
   readonly #free: FreeBodies | undefined;
+  readonly #touched: TouchedTrees | undefined;
   /** What solves all that couples bodies, if anything does. */
   readonly #dofs: DofHessian | undefined;
   /** What solves it where it is little. */
@@ -121,6 +124,7 @@ export class BodySpace implements SolverSpace {
     this.isInexact = contacts.anyStiff;
     const goesOn = !current().exact && m.opt.iterations >= FEW_ITERATIONS && hasCones(m, contacts);
     this.isRough = goesOn && this.#contacts.anyCoupled && !this.#dofs ? flag("rough", false) : undefined;
+    this.#touched = free.length * 6 < m.nv && m.nv + m.nbody > MAX_IN_LINE ? TouchedTrees.of(m) : undefined;
     this.#tree = new Articulated(m, this.#frames, free, metric?.diagonal);
     const couples = coupled.length > 0 || this.#contacts.anyCoupled;
     this.#direct =
@@ -159,20 +163,8 @@ export class BodySpace implements SolverSpace {
   }
 
   searchMv(): Scalar {
-    const [m, frames, motion, search, weights] = [this.#m, this.#frames, this.#motion, this.search, this.#weights];
-    const total = variable("searchMv", 0);
-    each(m.nv, (i) =>
-      total.set(add(total.get(), mul(weights.dof(i), mul(this.#tree.armature(i), mul(search.at(i), search.at(i)))))),
-    );
-    each(
-      m.nbody,
-      (b) => {
-        const v = motion.search.spatial(b);
-        total.set(add(total.get(), mul(weights.body(b), dot6(v, mulInertVec(frames.inertia(b), v)))));
-      },
-      { start: 1 },
-    );
-    return total.get();
+    const search = { dofs: this.search, bodies: this.#motion.search };
+    return squareByMass(this.#m, this.#frames, search, this.#tree.armature, this.#weights);
   }
 
   restrict(dof: (i: Int) => Scalar, body: (b: Int) => Scalar): void {
@@ -231,6 +223,7 @@ export class BodySpace implements SolverSpace {
       { start: 1 },
     );
     this.#tree.clear();
+    this.#touched?.begin();
     this.#free?.clear();
     this.#dofs?.clear();
   }
@@ -246,6 +239,7 @@ export class BodySpace implements SolverSpace {
     } else {
       const [{ dof, value }] = row.jac;
       diagonal.set(dof, add(diagonal.at(dof), mul(mul(value, value), law.hessian)));
+      this.#touched?.touchDof(dof, gt(law.hessian, 0));
     }
   }
 
@@ -255,7 +249,7 @@ export class BodySpace implements SolverSpace {
 
   addContact(_index: Int, slot: Int, law: ContactLaw, at: BodyContact): void {
     push(this.#wrench, at, law.force, -1);
-    this.#contacts.stiffen(this.#tree, slot, law, at);
+    this.#contacts.stiffen({ tree: this.#tree, touched: this.#touched }, slot, law, at);
     this.#dofs?.addContact(slot, law, this.#contacts.isCoupled(slot));
   }
 
@@ -272,25 +266,30 @@ export class BodySpace implements SolverSpace {
     each(this.#m.nbody, (b) => gauss.bodies.setRow(b, ZERO6));
     const turn = variable("turn", TURN.SMOOTH, "i32");
     const last = implicit ? TURN.IMPLICIT : TURN.END;
-    loop(
-      iterations + 2,
-      (k) => {
-        const now = turn.get();
-        const is = (kind: number): Bool => eq(now, kind);
-        breakIf(is(TURN.END));
-        if (this.#forced) when(is(TURN.IMPLICIT), finish);
-        [this.#isTurn, this.#start] = [is, start];
-        body(
-          (newton) => when(is(TURN.NEWTON), newton),
-          () => sub(k, 1),
-        );
-        if (implicit) when(is(TURN.IMPLICIT), () => copyField(search, implicit.qacc));
-        const over = or(done.get(), ge(k, iterations));
-        const next = select(over, last, TURN.NEWTON, "i32");
-        turn.set(select(is(TURN.IMPLICIT), TURN.END, next, "i32"));
-      },
-      { label: "turns" },
-    );
+    // worlds that are done wait for the others, where a turn of few trees is much shorter than one of all
+    const waits = implicit !== undefined && this.#touched !== undefined;
+    const turns = (isEarly: Bool) =>
+      loop(
+        iterations + 2,
+        (k) => {
+          const now = turn.get();
+          const is = (kind: number): Bool => eq(now, kind);
+          breakIf(isEarly === false ? is(TURN.END) : or(is(TURN.END), and(is(TURN.IMPLICIT), isEarly)));
+          if (this.#forced) when(is(TURN.IMPLICIT), finish);
+          [this.#isTurn, this.#start] = [is, start];
+          body(
+            (newton) => when(is(TURN.NEWTON), newton),
+            () => sub(k, 1),
+          );
+          if (implicit) when(is(TURN.IMPLICIT), () => copyField(search, implicit.qacc));
+          const over = or(done.get(), ge(k, iterations));
+          const next = select(over, last, TURN.NEWTON, "i32");
+          turn.set(select(is(TURN.IMPLICIT), TURN.END, next, "i32"));
+        },
+        { label: "turns" },
+      );
+    if (waits) loop(2, (part) => turns(eq(part, 0)));
+    else turns(false);
     if (!this.#forced) finish();
     if (this.#few) this.#takeForces(converged.get());
   }
@@ -317,14 +316,15 @@ export class BodySpace implements SolverSpace {
   #solve(): void {
     const [m, search, motion, tree] = [this.#m, this.search, this.#motion, this.#tree];
     const inLine = m.nv + m.nbody <= MAX_IN_LINE;
-    tree.factor((i) => this.#diagonal.at(i), inLine);
-    const free = this.#free;
+    const [free, touched] = [this.#free, this.#touched];
+    const isNew = touched && ((b: Int) => or(not(this.#isTurn(TURN.NEWTON)), touched.isNew(b)));
+    tree.factor((i) => this.#diagonal.at(i), inLine, isNew);
     free?.factor(
       (body) => tree.stiffness(body),
       (i) => add(tree.armature(i), this.#diagonal.at(i)),
     );
-    const onTrees = (force: (i: Int) => Scalar, onBody: (b: Int) => Spatial, between?: () => void) => {
-      tree.solve(force, search, motion.search, onBody, inLine, between);
+    const onTrees: AroundTrees["solveTrees"] = (force, onBody, between, isAsked) => {
+      tree.solve(force, search, motion.search, onBody, inLine, between, isAsked);
       free?.solve(force, onBody, search, motion.search);
     };
     if (!this.#direct) return this.#solveWith(onTrees);
@@ -369,6 +369,7 @@ export class BodySpace implements SolverSpace {
       weights: this.#weights,
       isNewton: () => this.#isTurn(TURN.NEWTON),
       isRough: () => this.isRough?.get() ?? false,
+      touched: this.#touched,
       ...vectors,
       solveTrees,
     });

@@ -1,13 +1,14 @@
 // what the solver over bodies holds, summed: forces over dofs, and products
 import { each, variable } from "../../trace/control.ts";
 import { add, mul, type Int, type Scalar } from "../../trace/scalar.ts";
-import { dot6, ZERO6 } from "../../trace/spatial.ts";
+import { dot6, mulInertVec, ZERO6 } from "../../trace/spatial.ts";
 import { alongDofs } from "../smooth/body-forces.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
 import { push, type BodyContact } from "./body-contacts.ts";
 import type { SolverSpace } from "./space.ts";
+import type { Weights } from "./trees.ts";
 
 /** A force on dofs, and on bodies. */
 interface OnBoth {
@@ -47,6 +48,27 @@ export function sumForces(
     (slot, force) => push(wrench, contact(slot), force, 1),
   );
   alongDofs(m, d, wrench, (i, force) => total.set(i, add(total.at(i), force)), frames);
+}
+
+/** xᵀ M x of a vector over dofs, with the motions that it gives bodies. */
+export function squareByMass(
+  m: ModelView,
+  frames: BodyFrames,
+  { dofs, bodies }: OnBoth,
+  armature: (dof: Int) => Scalar,
+  weights: Weights,
+): Scalar {
+  const total = variable("searchMv", 0);
+  each(m.nv, (i) => total.set(add(total.get(), mul(weights.dof(i), mul(armature(i), mul(dofs.at(i), dofs.at(i)))))));
+  each(
+    m.nbody,
+    (b) => {
+      const v = bodies.spatial(b);
+      total.set(add(total.get(), mul(weights.body(b), dot6(v, mulInertVec(frames.inertia(b), v)))));
+    },
+    { start: 1 },
+  );
+  return total.get();
 }
 
 /** The sum over bodies of the inner products of spatial vectors. */

@@ -106,21 +106,28 @@ export class CoupledContacts<Sides, At extends Sides> {
     this.#vectors = Object.fromEntries(CG_VECTORS.map((name) => [name, vector(name)])) as never;
   }
 
-  /** Fills the list where `counts` holds, else leaves it empty; called before the passes over it. */
-  find(counts: Bool, isCoupled: (slot: Int) => Bool): void {
+  /** Fills the list where `counts` holds, else leaves it empty; called before the passes over it, as is `found` for each contact. */
+  find(counts: Bool, isCoupled: (slot: Int) => Bool, found: (at: At) => void): void {
     const [list, count, side] = [this.#list, this.#count, this.#side];
     count.set(0);
     when(counts, () => {
       this.#contacts.slots.each((index, slot) => {
-        when(isCoupled(slot), () => {
+        const take = (lawOf: () => ContactLaw) => {
           list.index.set(count.get(), index);
           list.slot.set(count.get(), slot);
-          const law = side.law(index, slot);
+          const law = lawOf();
           const at = side.contact(slot);
+          found(at);
           const stiffness = sum(side.diagA(at).map((a, k) => mul(a, law.hessian(k, k))));
           if (side.hasRoom) this.#keep(count.get(), at, choleskyRows(law, this.#contacts.dim));
           this.#preconditioner.set(count.get(), div(1, add(1, stiffness)));
           count.set(add(count.get(), 1));
+        };
+        when(isCoupled(slot), () => {
+          if (!side.hasRoom) return take(() => side.law(index, slot));
+          // one whose cost is not curved, as in the gap of an adhesive geom, has no part in the system
+          const law = side.law(index, slot);
+          when(isCurved(law, this.#contacts.dim), () => take(() => law));
         });
       });
     });
@@ -174,6 +181,10 @@ export class CoupledContacts<Sides, At extends Sides> {
     );
   }
 }
+
+/** Whether the cost of a contact is curved along any direction. */
+const isCurved = ({ hessian }: Pick<ContactLaw, "hessian">, dim: number): Bool =>
+  gt(sum(Array.from({ length: dim }, (_, k) => hessian(k, k))), 0);
 
 /** Rows of the Cholesky factor of a Hessian, as a contact's. Directions in which its cost has no curvature have no pivot: their columns are zero. */
 export function choleskyRows({ hessian }: Pick<ContactLaw, "hessian">, dim: number): Scalar[][] {
@@ -235,9 +246,9 @@ interface CoupledSystem {
   readonly isRough: Bool;
   each(body: (coupling: Coupling) => void): void;
   /** Sets the couplings' part of the right-hand side to zero. */
-  clear(): void;
-  /** Solves the trees for `share` times the gradient plus the couplings' forces. */
-  solve(share: Scalar): void;
+  clear(isFirst: Bool): void;
+  /** Solves the trees for `share` times the gradient plus the couplings' forces; `isFirst`: of the solves of a system. */
+  solve(share: Scalar, isFirst: Bool): void;
 }
 
 /**
@@ -269,7 +280,7 @@ export function solveCoupled({ fewFollow, isRough, each, clear, solve }: Coupled
           ? THOROUGH.tolerance
           : select(isRough, ROUGH, select(lt(k, THOROUGH.turns), THOROUGH.tolerance, INNER_TOLERANCE.float32));
       const later = not(first);
-      clear();
+      clear(first);
       when(later, () =>
         each((coupling) => {
           // the first direction has none before it
@@ -280,7 +291,7 @@ export function solveCoupled({ fewFollow, isRough, each, clear, solve }: Coupled
           coupling.addForce(coupling.root().times(p.map((pi, c) => select(last.get(), neg(x[c]), pi))));
         }),
       );
-      solve(share.get());
+      solve(share.get(), first);
       // A p = (1 + Lᵀ C A⁻¹ Cᵀ L) p
       total.set(0);
       each((coupling) => {
