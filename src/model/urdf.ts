@@ -75,10 +75,11 @@ export function placeOf(name: string, file: string, tree: FileTree): string | un
     // last, where MuJoCo looks
     `${dirname(file)}/${posix.basename(path)}`,
   ];
-  const isThere = (at: string) => tree.size(at) !== undefined;
-  const direct = candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find(isThere);
-  return direct ?? placeBelow(name, file, tree);
+  return firstThere(candidates, tree) ?? placeBelow(name, file, tree);
 }
+
+const firstThere = (candidates: readonly string[], tree: FileTree): string | undefined =>
+  candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);
 
 const withoutComments = (xml: string): string => xml.replace(/<!--[^]*?-->/g, "");
 
@@ -103,15 +104,30 @@ export const unplacedMeshes = (xml: string): string[] =>
     .map(([, , , name]) => name)
     .filter(hasScheme);
 
+const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])([^"']*)\2/;
+
 /**
  * The text of a URDF with the paths of its meshes relative to itself, and MuJoCo told to keep them; any other text, and
- * a URDF that says itself where its meshes are, as it is. `file` is its path in the tree.
+ * a URDF that says itself where its meshes are, as it is. `file` is its path in the tree. Of a folder that it names MuJoCo
+ * took the last part of a path until 3.6, the whole one since: meshes may be where either has them, or neither.
  */
 export function withMeshPaths(xml: string, file: string, tree: FileTree): string {
   const robot = /<robot\b[^>]*>/.exec(xml);
-  if (!robot || /<compiler\b[^>]*\b(meshdir|strippath|assetdir)\s*=/.test(xml) || !xml.match(MESH)) return xml;
-  const placed = xml.replace(MESH, (_, head: string, quote: string, name: string) => {
-    const at = placeOf(name, file, tree);
+  if (!robot || /<compiler\b[^>]*\bstrippath\s*=/.test(xml) || !xml.match(MESH)) return xml;
+  const folder = FOLDER.exec(xml)?.[3];
+  const whole = (name: string) => firstThere([`${dirname(file)}/${folder}/${name}`], tree);
+  const place = (name: string) =>
+    folder === undefined
+      ? placeOf(name, file, tree)
+      : (whole(name) ??
+        firstThere([`${dirname(file)}/${folder}/${posix.basename(name)}`], tree) ??
+        placeOf(name, file, tree));
+  if (folder !== undefined) {
+    const names = [...xml.matchAll(MESH)].map(([, , , name]) => name);
+    if (isAbsolute(folder) || names.every((name) => place(name) === whole(name))) return xml;
+  }
+  const placed = xml.replace(FOLDER, "$1").replace(MESH, (_, head: string, quote: string, name: string) => {
+    const at = place(name);
     const path = at === undefined ? name : posix.relative(dirname(`/${file}`), `/${at}`);
     return `${head}${quote}${path}${quote}`;
   });

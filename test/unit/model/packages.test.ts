@@ -140,6 +140,13 @@ describe("a URDF", () => {
       ["gone/a.obj", ""],
       ["a.obj", `<mujoco><compiler meshdir="meshes"/></mujoco>`],
       ["meshes/a.obj", `<mujoco><compiler balanceinertia="true"/></mujoco>`],
+      // as MuJoCo had them until 3.6: the last part of the path, in the folder
+      ["meshes/a.obj", `<mujoco><compiler meshdir="meshes"/></mujoco>`],
+      [
+        "package://r_description/meshes/a.obj",
+        `<mujoco><compiler balanceinertia="true" meshdir='./meshes/'/></mujoco>`,
+      ],
+      ["meshes/a.obj", `<mujoco><compiler assetdir="gone"/></mujoco>`],
     ])
       expect((await loadModel(put("flat/r.urdf", urdf(mesh, more)))).nmesh).toBe(1);
   });
