@@ -28,7 +28,7 @@ const BELOW = 0.15;
 const ANKLE = 0.2;
 
 /** A leg with its actuators: numbers for each. */
-export interface GaitLeg extends Omit<Columns, "raises" | "misses" | "stance"> {
+export interface GaitLeg extends Omit<Columns, "raises" | "sides" | "misses" | "stance"> {
   readonly actuators: readonly string[];
   readonly motors: readonly number[];
   readonly carry: readonly number[];
@@ -118,7 +118,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
       if (!(long > 0)) return undefined;
       const middle = (sole[0] + sole[1]) / 2;
       const back = Math.max(-BELOW * long, Math.min(BELOW * long, pose.subtree_com[3 * base] - middle));
-      const { raises, misses, stance, ...columns } = columnsOf(oracle, qpos, {
+      const { raises, sides, misses, stance, ...columns } = columnsOf(oracle, qpos, {
         base,
         foot,
         places,
@@ -128,6 +128,10 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         bent: hinges.map(({ joint }) => (straight.get(joint) ?? 0) / 2),
       });
       const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
+      // what a leg alone is pushed by goes from its foot through the mass, which it would turn else
+      const leans =
+        (pose.subtree_com[3 * base + 1] - pose.xpos[3 * foot + 1]) /
+        (pose.subtree_com[3 * base + 2] - pose.xpos[3 * foot + 2]);
       // feet carry where they stand, not where their frames are
       const isAnkle = (i: number) => pose.xanchor[3 * hinges[i].joint + 2] - pose.xpos[3 * foot + 2] < ANKLE * long;
       const along = (axis: number) => {
@@ -140,7 +144,9 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         misses,
         actuators: hinges.map(({ motor }) => motors[motor].name),
         motors: hinges.map(({ motor }) => motor),
-        carry: raises.map((raise, i) => (isAnkle(i) ? 0 : (-CARRIES * raise * mass * GRAVITY) / stiffness[i])),
+        carry: raises.map((raise, i) =>
+          isAnkle(i) ? 0 : (-CARRIES * (raise + leans * sides[i]) * mass * GRAVITY) / stiffness[i],
+        ),
         pitch: along(1),
         // what leans to the left is turned back about +x
         roll: along(0).map((sign) => -sign),

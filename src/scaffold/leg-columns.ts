@@ -42,6 +42,8 @@ export interface Columns {
   readonly turn: readonly number[];
   /** Metres that the foot is higher for each rad. */
   readonly raises: readonly number[];
+  /** And to the left. */
+  readonly sides: readonly number[];
   /** What hinges turn by from the pose for feet to be there, and hips low enough to step (rad): columns are about that. */
   readonly stance: readonly number[];
   /** What of a step ahead, half of it, and of a lift feet are beside, in parts. */
@@ -191,6 +193,16 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
     const stance = moved(home, [leg.back, 0, low * long, 0], leg.bent);
     return { stance, ...steps(stance.pose) };
   };
+  /** How far a foot rises and goes to the left, for each hinge. */
+  const swings = (pose: Float64Array) => {
+    const here = look(pose).at;
+    const moves = places.map((a) => {
+      const q = pose.slice();
+      q[a] += STEP;
+      return look(q).at.map((x, k) => (x - here[k]) / STEP);
+    });
+    return { raises: moves.map(([, , up]) => up), sides: moves.map(([, left]) => left) };
+  };
   let stood = stands(LOWERED[0]);
   for (const low of LOWERED.slice(1)) {
     if (stood.misses < REACHES) break;
@@ -206,11 +218,7 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
     left: odd(left, right, y),
     up: lifted.turns.map((turn) => turn / z),
     turn: odd(turned, against, TURN),
-    raises: places.map((a) => {
-      const q = stance.pose.slice();
-      q[a] += STEP;
-      return (look(q).at[2] - look(stance.pose).at[2]) / STEP;
-    }),
+    ...swings(stance.pose),
     stance: stance.turns,
     misses,
   };

@@ -112,7 +112,7 @@ function shifted(motors: Robot["motors"], { legs }: RobotGait): Robot["motors"] 
   return motors.map((motor, i) => ({ ...motor, home: motor.home + (shift.get(i) ?? 0) }));
 }
 
-/** What a fall of two legs costs, and the discount that sees it (docs/decisions/0119): without, many fall as they hurry. */
+/** What a fall of two legs without a gait costs, and the discount that sees it (docs/decisions/0119): without, many fall as they hurry. */
 const FALL = 300;
 const SEES_FALLS = 0.995;
 
@@ -148,7 +148,8 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
   const robot = gait ? { ...given, motors: shifted(given.motors, gait) } : given;
   const { model, qpos, motors, mass, span, floor } = robot;
   const base = baseOf(robot);
-  const isBiped = base.feet.length === 2;
+  // about a gait what falls cost keeps policies from walking (docs/decisions/0156)
+  const falls = base.feet.length === 2 && !gait;
   const named = (body: number): string | number => nameOf(model, "body", body) || body;
   const trunk = text(named(base.body));
   const hasPose = base.posed.length > 0;
@@ -180,7 +181,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
     `    torque: { value: torqueCost(), weight: ${about(-0.02 / (motors.length * torque * torque))} },`,
     `    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },`,
     ...feet,
-    ...(isBiped
+    ...(falls
       ? [
           `    fall: { value: \`${low === undefined ? "" : "high < ${LOW} || "}leans > \${TIPPED} ? 1 : 0\`, weight: -${FALL} },`,
         ]
@@ -226,7 +227,7 @@ ${gait ? gaitOf(gait) : ""}export default defineTask({
         minibatches: 8,
         epochs: 5,
         learningRate: 1e-3,
-        valueClip: 0.2,${isBiped ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : ""}
+        valueClip: 0.2,${falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : ""}
         initialLogStd: ${base.feet.length > 2 ? -0.5 : -1.5},
         hidden: [128, 128],
         activation: "elu",
@@ -239,7 +240,7 @@ ${actionOf(robot)}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
     linear: linearVelocity(BASE),
-    angular: angularVelocity(BASE),${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${isBiped ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}leans: tilt(BASE),` : ""}
+    angular: angularVelocity(BASE),${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}leans: tilt(BASE),` : ""}
   },
 
   // what sensors tell; critics also see what is true

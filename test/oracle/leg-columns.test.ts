@@ -10,6 +10,9 @@ import { gaitPlace, gaitTilt } from "../support/tolerances.ts";
 /** m: columns are straight lines, or parabolas, through places that legs reach a fifth of their length apart. */
 const COLUMNS = 10 * gaitPlace.value;
 
+/** m: levers that tasks have by differences of 1e-5 rad. */
+const LEVERS = 1e-4;
+
 /** Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other. */
 const biped = (knee = "-2 2") => `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
   <body name="chest" pos="0 0 .95"><freejoint/><geom type="box" size=".1 .15 .2" pos="0 0 .2" mass="20"/>
@@ -103,6 +106,45 @@ test("servos aim beyond a leg by what it carries, whichever side it is on", asyn
   expect(Math.abs(left.carry[0])).toBeGreaterThan(0.005);
   expect(left.carry[0]).toBeCloseTo(-right.carry[0], 4);
   expect(left.carry[2]).toBeCloseTo(right.carry[2], 4);
+});
+
+test("a leg that stands alone holds what goes from its foot through the mass", async () => {
+  const model = await loadTestModel("envs/biped");
+  const robot = await robotOf(model);
+  const { legs } = (await gaitOf(robot))!;
+  const { body, feet } = baseOf(robot);
+  await withMuJoCo(model, (oracle) => {
+    const pose = (qpos: readonly number[]) => {
+      oracle.write("qpos", qpos);
+      oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+      oracle.mujoco.mj_comPos(oracle.model, oracle.data);
+    };
+    const vector = (name: string, id: number) => Array.from(oracle.read(name).slice(3 * id, 3 * id + 3));
+    const weight = robot.mass * 9.81;
+    for (const leg of legs) {
+      pose(robot.qpos);
+      const own = feet.find((id) => Math.sign(vector("xpos", id)[1]) === Math.sign(leg.side))!;
+      const from = vector("subtree_com", body).map((x, k) => x - vector("xpos", own)[k]);
+      const side = (weight * from[1]) / from[2];
+      // columns are about where legs stand
+      const stance = [...robot.qpos];
+      leg.motors.forEach((motor, i) => (stance[model.jnt_qposadr[jointOf(model, motor)]] += leg.shift[i]));
+      pose(stance);
+      const foot = vector("xpos", own);
+      leg.motors.forEach((motor, i) => {
+        if (leg.carry[i] === 0) return;
+        const joint = jointOf(model, motor);
+        const [axis, anchor] = [vector("xaxis", joint), vector("xanchor", joint)];
+        const [x, y, z] = foot.map((p, k) => p - anchor[k]);
+        const torque = -(axis[0] * (y * weight - z * side) - axis[1] * x * weight + axis[2] * x * side);
+        const stiffness = robot.motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor];
+        expect(Math.abs((leg.carry[i] * stiffness) / (weight * 0.7) - torque / weight)).toBeLessThan(LEVERS);
+      });
+      const roll = leg.actuators.findIndex((name) => /hip_roll/.test(name));
+      // the hip holds the pelvis up on the side of the leg that swings
+      expect(Math.abs(leg.carry[roll])).toBeGreaterThan(0.05);
+    }
+  });
 });
 
 test("a robot of four legs, or of two that cannot lift a foot, has none", async () => {
