@@ -157,7 +157,9 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
   const torque = base.flies
     ? (mass * 9.81) / motors.length
     : (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
-  const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1, 2 * span)));
+  // of two legs their length says how fast they walk
+  const tall = base.feet.length === 2 ? base.height : span;
+  const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1, 2 * tall)));
   const feet = base.feet.map(
     (body, i) =>
       `    air_${i}: { value: touchdown(${text(named(body))}, 0.2), weight: ${about(2 / base.feet.length)} },`,

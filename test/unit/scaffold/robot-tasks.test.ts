@@ -158,6 +158,27 @@ test("a quadruped's base, feet and pose are found", async () => {
   expect(feet.map((id) => names.body[id])).toEqual(["shank_fl", "shank_fr", "shank_rl", "shank_rr"]);
 });
 
+test("two legs are told to go as fast as they are long, whatever they carry", async () => {
+  const short = join(folder, "short.xml");
+  writeFileSync(
+    short,
+    `<mujoco><worldbody><geom type="plane" size="0 0 1"/><body name="hips" pos="0 0 .25"><freejoint/>
+    <geom type="box" size=".05 .08 .2" pos="0 0 .2" mass="2"/>${[".06", "-.06"]
+      .map(
+        (
+          y,
+        ) => `<body pos="0 ${y} 0"><joint name="hip${y}" axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 -.1" mass=".3"/>
+      <body name="foot${y}" pos="0 0 -.1"><joint name="knee${y}" axis="0 1 0" range="-90 90"/>
+      <geom type="box" size=".06 .04 .01" pos="0 0 -.14" mass=".2"/></body></body>`,
+      )
+      .join("")}</body></worldbody><actuator>${[".06", "-.06"]
+      .map((y) => `<position joint="hip${y}" kp="20"/><position joint="knee${y}" kp="20"/>`)
+      .join("")}</actuator></mujoco>`,
+  );
+  expect((await taskOf(velocityTask, "short", short)).params).toMatchObject({ speed: 0.5 });
+  expect((await taskOf(velocityTask, "tall", envModel("biped"))).params).toMatchObject({ speed: 1 });
+});
+
 test("standing still is rewarded more than falling", async () => {
   const task = await taskOf(velocityTask, "standing", envModel("quadruped"));
   await using env = await makeVec(task, {
