@@ -115,16 +115,13 @@ export function withMeshPaths(xml: string, file: string, tree: FileTree): string
   const robot = /<robot\b[^>]*>/.exec(xml);
   if (!robot || /<compiler\b[^>]*\bstrippath\s*=/.test(xml) || !xml.match(MESH)) return xml;
   const folder = FOLDER.exec(xml)?.[3];
-  const whole = (name: string) => firstThere([`${dirname(file)}/${folder}/${name}`], tree);
+  const below = (path: string) => `${dirname(file)}/${folder}/${path}`;
   const place = (name: string) =>
-    folder === undefined
-      ? placeOf(name, file, tree)
-      : (whole(name) ??
-        firstThere([`${dirname(file)}/${folder}/${posix.basename(name)}`], tree) ??
-        placeOf(name, file, tree));
+    (folder === undefined ? undefined : firstThere([below(name), below(posix.basename(name))], tree)) ??
+    placeOf(name, file, tree);
   if (folder !== undefined) {
     const names = [...xml.matchAll(MESH)].map(([, , , name]) => name);
-    if (isAbsolute(folder) || names.every((name) => place(name) === whole(name))) return xml;
+    if (isAbsolute(folder) || names.every((name) => place(name) === firstThere([below(name)], tree))) return xml;
   }
   const placed = xml.replace(FOLDER, "$1").replace(MESH, (_, head: string, quote: string, name: string) => {
     const at = place(name);

@@ -6,6 +6,8 @@ import type { ModelView } from "../view.ts";
 /** Trees of a model up to which all of them are factored and solved each time. */
 const FEW_TREES = 3;
 
+const markIf = (is: Bool, marks: LocalArray, tree: Int): void => marks.set(tree, select(is, 1, marks.get(tree), "i32"));
+
 /**
  * Marks of trees. One on which neither this iteration nor the one before has put stiffness has the factor of then, and one
  * that nothing couples has the same solution in every turn of the conjugate gradients around the trees.
@@ -49,8 +51,7 @@ export class TouchedTrees {
   }
 
   touchDof(dof: Int, isTouched: Bool): void {
-    const tree = this.#ofDof(dof);
-    this.#now.set(tree, select(isTouched, 1, this.#now.get(tree), "i32"));
+    markIf(isTouched, this.#now, this.#ofDof(dof));
   }
 
   /** Whether the factor of a body's tree may be another than that of the iteration before. */
@@ -69,8 +70,7 @@ export class TouchedTrees {
   }
 
   coupleDof(dof: Int, isCoupled: Bool): void {
-    const tree = this.#ofDof(dof);
-    this.#coupled.set(tree, select(isCoupled, 1, this.#coupled.get(tree), "i32"));
+    markIf(isCoupled, this.#coupled, this.#ofDof(dof));
   }
 
   isCoupled(body: Int): Bool {
