@@ -1,7 +1,7 @@
 // `corral check-env`: holds an environment, or a task of your own, to what the library promises of any
 import "../../envs/index.ts";
 import { checkEnv, type CheckResult } from "../env/check-env.ts";
-import { EXIT, integerOption, parse, print, printJson } from "./io.ts";
+import { EXIT, integerOption, nowAndThen, parse, print, printJson, progress } from "./io.ts";
 import { deviceOf, deviceOr, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
 export const summary = "checks an environment or a task file: shapes, finite numbers, the same bits, episode ends";
@@ -50,10 +50,13 @@ export async function run(args: string[]): Promise<number> {
     said = true;
     print(lineOf(result));
   };
+  const tell = nowAndThen();
+  const onProgress = (text: string, isStep: boolean) => (isStep ? tell(() => text) : progress(text));
   const where = deviceOf(values);
   const device = onGpu ? "gpu" : deviceOr("wasm", where.device);
   const check = await checkEnv(task, {
     ...(values.json ? {} : { onResult }),
+    onProgress,
     steps: integerOption("steps", values.steps, 200),
     worlds: integerOption("envs", values.envs, 4),
     seed: integerOption("seed", values.seed, 0, 0),

@@ -1,8 +1,8 @@
 // `corral evaluate --under`: what is printed of a policy in the same worlds under MuJoCo and as ONNX
 import { countOf } from "../core/units.ts";
 import { encodePolicyOnnx } from "../export/onnx.ts";
-import { evaluateUnder, UNDERS, type Under, type UnderReport } from "../runs/under.ts";
-import { print, printJson, progress, UsageError } from "./io.ts";
+import { evaluateUnder, UNDERS, type PlayedSoFar, type Under, type UnderReport } from "../runs/under.ts";
+import { nowAndThen, print, printJson, progress, UsageError } from "./io.ts";
 import { table } from "./table.ts";
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
@@ -18,6 +18,10 @@ export function undersOf(text: string): Under[] {
   return others.includes("corral") ? ["corral", ...others.filter((name) => name !== "corral")] : ["corral", ...others];
 }
 
+/** How far episodes that play have come; an episode ends after no known step if `most` is Infinity. */
+export const stepOf = ({ steps, most }: PlayedSoFar): string =>
+  `control step ${steps}${most < Infinity ? ` of at most ${most}` : ""}`;
+
 interface Given {
   readonly under: string;
   readonly episodes: number;
@@ -28,13 +32,18 @@ interface Given {
 }
 
 export async function runUnder(source: string, { under, episodes, worlds, seed, env, json }: Given): Promise<void> {
+  const tell = nowAndThen();
   const report = await evaluateUnder(source, {
     under: undersOf(under),
     episodes,
     seed,
     env,
     encode: encodePolicyOnnx,
-    onProgress: (one, done) => progress(`under ${one}: ${done} of ${countOf(episodes, "episode")}`),
+    onProgress: (one, done, playing) => {
+      const text = `under ${one}: ${done} of ${countOf(episodes, "episode")}`;
+      if (playing) tell(() => `${text}, ${stepOf(playing)}`);
+      else progress(text);
+    },
     ...(worlds === undefined ? {} : { worlds }),
   });
   if (json) return printJson(report);

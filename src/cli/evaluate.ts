@@ -1,9 +1,19 @@
 // `corral evaluate`: a policy on a grid of what worlds differ by
 import { countOf } from "../core/units.ts";
 import { sweep, type SweepAxis } from "../runs/sweep.ts";
-import { assertWritable, EXIT, integerOption, parse, print, printJson, progress, UsageError } from "./io.ts";
+import {
+  assertWritable,
+  EXIT,
+  integerOption,
+  nowAndThen,
+  parse,
+  print,
+  printJson,
+  progress,
+  UsageError,
+} from "./io.ts";
 import { environmentOf } from "./played.ts";
-import { runUnder, undersOf } from "./evaluate-under.ts";
+import { runUnder, stepOf, undersOf } from "./evaluate-under.ts";
 import { csvOf, pageOf, rowsOf, svgOf } from "./evaluate-sweep.ts";
 import { encodePolicyOnnx } from "../export/onnx.ts";
 import { table } from "./table.ts";
@@ -87,6 +97,7 @@ export async function run(args: string[]): Promise<number> {
   if (axes.length === 0)
     throw new UsageError("--sweep is missing: pass --sweep friction=0.5:1.5:5, say, or --under mujoco. See --help.");
   const own = await environmentOf(source, values.env);
+  const tell = nowAndThen();
   const swept = await sweep(source, {
     axes,
     episodes: integerOption("episodes", values.episodes, 16),
@@ -96,7 +107,11 @@ export async function run(args: string[]): Promise<number> {
     env: { ...own, ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
     under: values.under === undefined ? [] : undersOf(values.under).filter((one) => one !== "corral"),
     encode: encodePolicyOnnx,
-    onProgress: (done, points, under) => progress(`${done} of ${countOf(points, "point")}, under ${under}`),
+    onProgress: (done, points, under, playing) => {
+      const text = `${done} of ${countOf(points, "point")}, under ${under}`;
+      if (playing) tell(() => `${text}: ${countOf(playing.over, "episode")} over, ${stepOf(playing)}`);
+      else progress(text);
+    },
   });
   for (const message of swept.damaged) progress(message);
   const write = { ".csv": csvOf, ".svg": svgOf, html: pageOf } as const;

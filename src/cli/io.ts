@@ -209,3 +209,16 @@ export function printJson(document: unknown): void {
 export function progress(text: string): void {
   process.stderr.write(`${printable(text)}\n`);
 }
+
+/** Seconds between two lines of progress of one kind. */
+const LINE_SECONDS = 2;
+
+/** Lines of progress that come with every step, of which one in two seconds is told, the first after as long. */
+export function nowAndThen(): (text: () => string) => void {
+  let last = performance.now();
+  return (text) => {
+    if (performance.now() - last < 1000 * LINE_SECONDS) return;
+    last = performance.now();
+    progress(text());
+  };
+}

@@ -25,6 +25,7 @@ export const summary = "writes a task that runs, to start your own from; for a r
 
 const KINDS = ["velocity", "reach", "track"] as const;
 type Kind = (typeof KINDS)[number];
+const OF_MOTION = ["motion", "fps", "quaternions", "cyclic"] as const;
 
 export const help = `
 Usage: corral new-task NAME [--robot FILE.xml --kind velocity|reach|track [--motion FILE]] [--json]
@@ -41,6 +42,7 @@ it writes NAME.mjs.
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
            in which the joints sway
   --fps    frames in a second of the motion, where its file does not say it
+  --quaternions  wxyz (MuJoCo's order, the default) or xyzw: how the motion has quaternions of what floats, and of balls
   --cyclic the motion goes on from its first frame after its last
   --json   one JSON document on stdout
 
@@ -53,6 +55,7 @@ export async function run(args: string[]): Promise<number> {
     kind: { type: "string" },
     motion: { type: "string" },
     fps: { type: "string" },
+    quaternions: { type: "string" },
     cyclic: { type: "boolean" },
   } as const;
   const { values, positionals } = parse(args, options, 1);
@@ -91,6 +94,7 @@ interface Given {
   readonly kind?: string | undefined;
   readonly motion?: string | undefined;
   readonly fps?: string | undefined;
+  readonly quaternions?: string | undefined;
   readonly cyclic?: boolean | undefined;
 }
 
@@ -106,13 +110,13 @@ interface Written {
 async function written(name: string, folder: string, given: Given): Promise<Written> {
   const { robot: path, kind } = given;
   if (path === undefined) {
-    const ofRobot = (["kind", "motion", "fps", "cyclic"] as const).find((flag) => given[flag] !== undefined);
+    const ofRobot = (["kind", ...OF_MOTION] as const).find((flag) => given[flag] !== undefined);
     if (ofRobot !== undefined) throw new UsageError(`--${ofRobot} is for a robot: pass --robot FILE.xml too.`);
     return { text: firstTask(name, library(folder)), notes: [] };
   }
   if (kind !== undefined && !(KINDS as readonly string[]).includes(kind))
     throw new UsageError(`--kind is '${kind}': pass ${KINDS.join(" or ")}.`);
-  const forMotion = (["motion", "fps", "cyclic"] as const).find((flag) => given[flag] !== undefined);
+  const forMotion = OF_MOTION.find((flag) => given[flag] !== undefined);
   if (forMotion !== undefined && kind !== "track") throw new UsageError(`--${forMotion} is of --kind track.`);
   if (/\.urdf$/i.test(path)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   const model = await loadModel(path);
@@ -221,13 +225,15 @@ async function tracked(
   name: string,
   folder: string,
   robot: Robot,
-  { motion, fps, cyclic = false, places }: Given & { readonly places: Places },
+  { motion, fps, quaternions, cyclic = false, places }: Given & { readonly places: Places },
 ): Promise<Written> {
   const rate = fps === undefined ? undefined : Number(fps);
   if (rate !== undefined && !(rate > 0)) throw new UsageError(`--fps is '${fps}': pass the frames in a second.`);
+  if (quaternions !== undefined && quaternions !== "wxyz" && quaternions !== "xyzw")
+    throw new UsageError(`--quaternions is '${quaternions}': pass wxyz or xyzw.`);
   if (motion === undefined) {
-    if (fps !== undefined || cyclic)
-      throw new UsageError("--fps and --cyclic are of a motion: pass --motion FILE too.");
+    if (fps !== undefined || quaternions !== undefined || cyclic)
+      throw new UsageError("--fps, --quaternions and --cyclic are of a motion: pass --motion FILE too.");
     const file = join(folder, `${name}-motion.csv`);
     if (existsSync(file)) throw new UsageError(`${file} is there already. Pass it by --motion, or move it.`);
     const sways = { file: `./${basename(file)}`, fps: SWAY_FPS, cyclic: true };
@@ -240,11 +246,12 @@ async function tracked(
   if (!existsSync(motion)) throw new UsageError(`${motion} is not there.`);
   if (rate === undefined && !motion.endsWith(".npz"))
     throw new UsageError(`${motion} does not say how many frames a second it has. Pass --fps, as in --fps 30.`);
-  const read = { file: besides(folder, resolve(motion)), fps: rate, cyclic };
+  const read = { file: besides(folder, resolve(motion)), fps: rate, cyclic, quaternions } as const;
   const frames = await readFrames(motion, {
     model: pathToFileURL(resolve(folder, places.model)),
     cyclic,
     ...(rate === undefined ? {} : { fps: rate }),
+    ...(quaternions === undefined ? {} : { quaternions }),
   });
   const text = trackTask(name, robot, { ...places, motion: read });
   return { text, notes: motionNotes(robot.model, frames) };

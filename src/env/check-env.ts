@@ -11,6 +11,8 @@ export interface CheckOptions {
   readonly seed?: number;
   /** Is told of each result as it is known. */
   readonly onResult?: (result: CheckResult) => void;
+  /** Is told what is being done: of worlds that are made once, of control steps each time. */
+  readonly onProgress?: (text: string, isStep: boolean) => void;
   /** Options of the environment, and where it runs. Default: the CPU. */
   readonly batch?: Omit<VecOptions, "numEnvs" | "seed" | "autoreset" | "worldIds">;
 }
@@ -42,9 +44,13 @@ interface Run {
 
 /** A task, given to `corral check-env`. Throws what makeVec throws for it. */
 export async function checkEnv(task: Task<object>, options: CheckOptions = {}): Promise<EnvCheck> {
-  const { steps = 200, worlds = 4, seed = 0, batch = { device: "cpu" as const }, onResult } = options;
-  const make = (changes: object) =>
-    makeVec(task, { recorder: false, ...batch, numEnvs: worlds, ...changes } as VecOptions & { numEnvs: number });
+  const { steps = 200, worlds = 4, seed = 0, batch = { device: "cpu" as const }, onResult, onProgress } = options;
+  const make = (changes: object) => {
+    const all = { recorder: false, ...batch, numEnvs: worlds, ...changes } as VecOptions & { numEnvs: number };
+    onProgress?.(`making ${countOf(all.numEnvs, "world")} of ${task.id}`, false);
+    return makeVec(task, all);
+  };
+  const tell: Tell = (what) => (t) => onProgress?.(`${what}: control step ${t} of ${steps}`, true);
   const results: CheckResult[] = [];
   const say = (name: string, ok: CheckResult["ok"], detail: string) => {
     const result = { name, ok, detail };
@@ -54,7 +60,7 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
 
   await using env = await make({});
   say("builds", true, `${String(env.singleObservationSpace)} observed, ${String(env.singleActionSpace)} done`);
-  const first = await runOf(env, seed, steps);
+  const first = await runOf(env, seed, { steps, tell: tell("random actions") });
   for (const what of ["observations are finite", "rewards are finite", "rewards are the sum of their terms"] as const)
     say(
       what,
@@ -62,16 +68,17 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
       first.problems.has(what) ? "not in every step" : `${steps} steps, random actions`,
     );
 
-  const again = await runOf(env, seed, steps);
+  const again = await runOf(env, seed, { steps, tell: tell("the same actions again") });
   say("the same seed gives the same bits", same(first, again), "a second run of this batch");
   await using alone = await make({ numEnvs: 1, worldIds: [worlds - 1] });
-  const single = await runOf(alone, seed, steps, (t) => actionsOf(env, seed, t), worlds - 1);
+  const actions = (t: number) => actionsOf(env, seed, t);
+  const single = await runOf(alone, seed, { steps, actions, world: worlds - 1, tell: tell("a world alone") });
   say(
     "a world does not depend on its batch",
     sameWorld(first, single, worlds - 1),
     `world ${worlds - 1} of ${worlds} alone`,
   );
-  const other = await runOf(env, seed + 1, 0);
+  const other = await runOf(env, seed + 1, { steps: 0 });
   const differ = String(first.starts) !== String(other.starts);
   say(
     "another seed starts otherwise",
@@ -83,7 +90,7 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
 
   const ends = [...first.ends].map(([name, n]) => `${name} ${n}`).join(", ");
   say("episodes end", first.ends.size > 0 || "note", ends || `none in ${steps} steps; pass more --steps`);
-  await extremes(env, seed, steps, say);
+  await extremes(env, seed, steps, say, tell);
   await solver(env, seed, steps, say);
   if (first.ends.size > 0) await autoreset(make, seed, steps, say);
   const passed = results.every(({ ok }) => ok !== false);
@@ -91,18 +98,26 @@ export async function checkEnv(task: Task<object>, options: CheckOptions = {}): 
 }
 
 type Say = (name: string, ok: CheckResult["ok"], detail: string) => void;
+/** Tells of each control step of what is checked. */
+type Tell = (what: string) => (step: number) => void;
 
 /** Random actions of all worlds in a step: the same for the same seed. */
 function actionsOf(env: VectorEnv, seed: number, t: number): Float32Array | Int32Array {
   return env.actionSpace.sample(seed, { draw: t });
 }
 
+/** Actions are random by default; those of one world are given to the only one of `env`. */
+interface RunOptions {
+  readonly steps: number;
+  readonly actions?: (t: number) => Float32Array | Int32Array;
+  readonly world?: number;
+  readonly tell?: (step: number) => void;
+}
+
 async function runOf(
   env: VectorEnv,
   seed: number,
-  steps: number,
-  actions: (t: number) => Float32Array | Int32Array = (t) => actionsOf(env, seed, t),
-  world?: number,
+  { steps, actions = (t) => actionsOf(env, seed, t), world, tell }: RunOptions,
 ): Promise<Run> {
   const run: Run = { observations: [], rewards: [], ended: [], starts: [], problems: new Set(), ends: new Map() };
   const start = await env.reset({ seed });
@@ -120,6 +135,7 @@ async function runOf(
   for (let t = 0; t < steps; t++) {
     const all = actions(t);
     const step = await env.step(world === undefined ? all : all.slice(world * width, (world + 1) * width));
+    tell?.(t + 1);
     run.observations.push([...step.observations]);
     run.rewards.push([...step.rewards]);
     run.ended.push([...step.terminated, ...step.truncated]);
@@ -160,7 +176,7 @@ function sameWorld(all: Run, alone: Run, world: number): boolean {
 }
 
 /** The ends of the action space, which are legal. */
-async function extremes(env: VectorEnv, seed: number, steps: number, say: Say): Promise<void> {
+async function extremes(env: VectorEnv, seed: number, steps: number, say: Say, tell: Tell): Promise<void> {
   const space = env.singleActionSpace;
   if (!(space instanceof Box)) return;
   const ends = [space.low, space.high].map((end) => end.map((x) => (Number.isFinite(x) ? x : Math.sign(x))));
@@ -170,7 +186,8 @@ async function extremes(env: VectorEnv, seed: number, steps: number, say: Say): 
   ] as const) {
     const row = ends[k];
     const actions = Float32Array.from({ length: env.actionSpace.size }, (_, i) => row[i % row.length]);
-    const run = await runOf(env, seed, Math.min(steps, 100), () => actions);
+    const extreme = { steps: Math.min(steps, 100), actions: () => actions, tell: tell(`the ${name} action`) };
+    const run = await runOf(env, seed, extreme);
     const bad = [...run.problems].filter((p) => p.endsWith("finite"));
     say(`the ${name} action is survived`, bad.length === 0, bad.length > 0 ? `not ${bad.join(", ")}` : "");
   }

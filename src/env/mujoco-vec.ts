@@ -26,7 +26,7 @@ import {
   traceDrive,
   traceEnd,
 } from "./kernel/outside-kernels.ts";
-import { PER_WORLD } from "./kernel/layout.ts";
+import { CONTACTS_NEEDED, PER_WORLD } from "./kernel/layout.ts";
 import { writeFirstStates } from "./host/first-states.ts";
 import { worldIdsOf } from "./host/options.ts";
 import { TaskParams } from "./host/task-params.ts";
@@ -110,6 +110,7 @@ class MuJoCoPhysics {
       else if (state.has(name)) write(name, state.read(name));
     }
     for (const name of APPLIED) outside.copyTo(name, viewOf(beside, name));
+    outside.write(CONTACTS_NEEDED, [0]);
     world.loadEnergy(state.read("energy_vel"));
   }
 
@@ -144,9 +145,15 @@ class MuJoCoPhysics {
   }
 }
 
-function makeSteps({ world: { oracle } }: BesideWorld, count: number): void {
+/** Physics steps; of what the task tells of contacts, MuJoCo's own count is kept, which drops none. */
+function makeSteps({ world: { oracle }, outside }: BesideWorld, count: number): void {
+  const { mujoco, model, data } = oracle;
+  const counts = outside.has(CONTACTS_NEEDED);
   listen(() => {
-    for (let k = 0; k < count; k++) oracle.mujoco.mj_step(oracle.model, oracle.data);
+    for (let k = 0; k < count; k++) {
+      mujoco.mj_step(model, data);
+      if (counts) outside.write(CONTACTS_NEEDED, [Math.max(outside.first(CONTACTS_NEEDED), data.ncon)]);
+    }
   });
 }
 

@@ -122,7 +122,7 @@ export class Collector implements AsyncDisposable {
     const setup: CollectSetup = { id, env, seed, first, worlds, shape, actor, params, buffers: this.#buffers };
     const workerData = { ...setup, modules };
     const worker = startWorker(new URL("../collect-worker.ts", import.meta.url), { workerData });
-    const name = `the thread of worlds ${first} to ${first + worlds - 1}`;
+    const name = `the thread of ${worlds === 1 ? `world ${first}` : `worlds ${first} to ${first + worlds - 1}`}`;
     worker.on("message", (answer: CollectAnswer) => this.#answered(worker, name, answer));
     worker.on("error", (error) => this.#fail(`${name} failed: ${error.message}`, error));
     worker.on("exit", (code) => this.#fail(`${name} ended with code ${code}`));

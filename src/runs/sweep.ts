@@ -19,6 +19,7 @@ import {
   openUnder,
   policyFrom,
   type Played as PlayedUnder,
+  type PlayedSoFar,
   type Under,
 } from "./under-worlds.ts";
 
@@ -40,8 +41,8 @@ export interface SweepOptions {
   readonly under?: readonly Exclude<Under, "corral">[];
   /** The bytes of a policy as ONNX, for `under`. */
   readonly encode?: (policy: Policy) => Uint8Array;
-  /** Is told how many of the points are done, and under which of `under`. */
-  readonly onProgress?: (done: number, points: number, under: Under) => void;
+  /** Is told how many of the points are done, under which of `under`, and with each control step how far others are. */
+  readonly onProgress?: (done: number, points: number, under: Under, playing?: PlayedSoFar) => void;
 }
 
 /** What came of the episodes of one point. */
@@ -127,8 +128,10 @@ interface Batch extends AsyncDisposable {
   readonly device: string;
   /** Numbers by name, one for each world. */
   setParams(values: Readonly<Record<string, readonly number[]>>): void | Promise<unknown>;
-  play(): Promise<Played>;
+  play(tell: Tell): Promise<Played>;
 }
+
+type Tell = (playing: PlayedSoFar) => void;
 
 /** Makes the batch of some options and a task that is made of another. */
 type MakeBatch = (made: object, adapt: Adapt, reports: () => boolean) => Promise<Batch>;
@@ -161,7 +164,7 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
     throw new CorralError("bad-option", "draws as in training are made on the device; leave sample or under away.");
   await assertInstalled(under);
   const size = { axes, episodes, seed, worlds, env };
-  const told = (one: Under) => (done: number) => options.onProgress?.(done, count, one);
+  const told = (one: Under) => (done: number, playing?: PlayedSoFar) => options.onProgress?.(done, count, one, playing);
   let facts: PlayedPolicy | undefined;
   const learner: MakeBatch = async (made, adapt, reports) => {
     const player = await (isPolicyFile(source)
@@ -197,14 +200,20 @@ function withGap(point: PlayedPoint, of: PlayedPoint): SweepPointUnder {
 function batchOf(
   player: Player,
   { seed, sample, reports }: { readonly seed: number; readonly sample: boolean; readonly reports: () => boolean },
-) {
+): Omit<Batch, keyof AsyncDisposable> {
   const { env } = player;
   return {
     device: env.deviceName,
     setParams: (values: Readonly<Record<string, readonly number[]>>) => env.setParams(values),
-    async play(): Promise<Played> {
+    async play(tell): Promise<Played> {
       const first = new FirstEpisodes(env.numEnvs, reports());
-      const { returns } = await player.evaluate({ seed, sample, onStep: (step) => first.step(step) });
+      let steps = 0;
+      const onStep = (step: PlayedStep) => {
+        first.step(step);
+        const over = step.playing.reduce((sum, x) => sum - x, env.numEnvs);
+        tell({ steps: ++steps, most: env.maxEpisodeSteps, over });
+      };
+      const { returns } = await player.evaluate({ seed, sample, onStep });
       const { lengths, terminated, success } = first;
       return { returns, lengths, terminated, success };
     },
@@ -225,7 +234,7 @@ const batchUnder =
         return device;
       },
       setParams: (values) => void (params = values),
-      async play() {
+      async play(tell) {
         const parts: PlayedUnder[] = [];
         for (let first = 0; first < numEnvs; first += most) {
           const count = Math.min(most, numEnvs - first);
@@ -234,7 +243,7 @@ const batchUnder =
           const ours = Object.entries(params).map(([name, values]) => [name, values.slice(first, first + count)]);
           await worlds.env.setParams(Object.fromEntries(ours) as Record<string, number[]>);
           device = worlds.device;
-          parts.push(await worlds.play(seed));
+          parts.push(await worlds.play(seed, (so) => tell({ ...so, over: first + so.over })));
         }
         return joinPlayed(parts);
       },
@@ -257,7 +266,7 @@ async function playGrid({
   told,
 }: Required<Pick<SweepOptions, "axes" | "episodes" | "seed" | "worlds" | "env">> & {
   readonly make: MakeBatch;
-  readonly told: (done: number) => void;
+  readonly told: (done: number, playing?: PlayedSoFar) => void;
 }): Promise<{ readonly device: string; readonly points: readonly PlayedPoint[] }> {
   const grid = gridOf(axes);
   const at = axes.findIndex(({ name }) => name === DELAY);
@@ -294,7 +303,7 @@ async function playGrid({
     for (let first = 0; first < own.length; first += perBatch) {
       const chunk = Array.from({ length: perBatch }, (_, i) => own[Math.min(first + i, own.length - 1)]);
       const rows = chunk.map((i) => grid[i]);
-      const results = await playPoints(batch, rows, axes, params!, episodes);
+      const results = await playPoints(batch, rows, { axes, params: params!, episodes, tell: (so) => told(done, so) });
       device = batch.device;
       results.forEach((result, i) => (points[chunk[i]] = result));
       done += Math.min(perBatch, own.length - first);
@@ -308,16 +317,24 @@ async function playGrid({
 async function playPoints(
   batch: Batch,
   points: readonly (readonly number[])[],
-  axes: readonly SweepAxis[],
-  params: ReadonlyMap<string, string>,
-  episodes: number,
+  {
+    axes,
+    params,
+    episodes,
+    tell,
+  }: {
+    readonly axes: readonly SweepAxis[];
+    readonly params: ReadonlyMap<string, string>;
+    readonly episodes: number;
+    readonly tell: Tell;
+  },
 ): Promise<PlayedPoint[]> {
   const values = axes.flatMap(({ name }, k) => {
     const perWorld = points.flatMap((row) => Array<number>(episodes).fill(row[k]));
     return name === DELAY ? [] : [[params.get(name)!, perWorld] as const];
   });
   await batch.setParams(Object.fromEntries(values));
-  const played = await batch.play();
+  const played = await batch.play(tell);
   return points.map((row, p): PlayedPoint => {
     const part = (of: ArrayLike<number>) => Array.from(of).slice(p * episodes, (p + 1) * episodes);
     const returns = part(played.returns);

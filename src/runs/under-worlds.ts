@@ -43,8 +43,18 @@ export interface Played {
   readonly lasts: Readonly<Record<string, number>>;
 }
 
+/** How far worlds that play have come. */
+export interface PlayedSoFar {
+  /** Control steps of each world. */
+  readonly steps: number;
+  /** Of an episode at most. */
+  readonly most: number;
+  /** First episodes that are over. */
+  readonly over: number;
+}
+
 /** The first episode of each world, of which those that are over are begun anew and not counted. */
-async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played> {
+async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: PlayedSoFar) => void): Promise<Played> {
   const n = env.numEnvs;
   await env.reset({ seed });
   const open = new Uint8Array(n).fill(1);
@@ -75,6 +85,7 @@ async function playFirst(env: VectorEnv, seed: number, act: Act): Promise<Played
       if (told) success[w] = told[w];
       open[w] = over[w] ? 0 : 1;
     }
+    tell?.({ steps: t + 1, most, over: n - open.reduce((sum, x) => sum + x, 0) });
     if (over.includes(1) && open.includes(1)) await env.reset({ options: { mask: over } });
   }
   const steps = lengths.reduce((sum, x) => sum + x, 0);
@@ -153,8 +164,8 @@ export async function mostWorlds(under: Under, task: string): Promise<number> {
 export interface PlayedUnder extends AsyncDisposable {
   readonly env: VectorEnv;
   readonly device: string;
-  /** The first episode of each world. */
-  play(seed: number): Promise<Played>;
+  /** The first episode of each world; `tell` hears of each control step. */
+  play(seed: number, tell?: (so: PlayedSoFar) => void): Promise<Played>;
   /** The largest difference so far of ONNX's action from that of the policy in float64, in parts of its range. */
   actions(): number | undefined;
 }
@@ -191,7 +202,7 @@ export async function openUnder(
   return {
     env,
     device: under === "mujoco" ? "MuJoCo (float64)" : env.deviceName,
-    play: (seed) => playFirst(env, seed, act),
+    play: (seed, tell) => playFirst(env, seed, act, tell),
     actions: () => actions,
     async [Symbol.asyncDispose]() {
       await actor?.[Symbol.asyncDispose]();

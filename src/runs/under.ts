@@ -13,10 +13,11 @@ import {
   policyFrom,
   UNDERS,
   type Played,
+  type PlayedSoFar,
   type Under,
 } from "./under-worlds.ts";
 
-export { UNDERS, type Under } from "./under-worlds.ts";
+export { UNDERS, type PlayedSoFar, type Under } from "./under-worlds.ts";
 
 export interface UnderOptions {
   /** The first is what the others are compared with. Default: all three. */
@@ -31,8 +32,8 @@ export interface UnderOptions {
   readonly env?: object;
   /** The bytes of a policy as ONNX. */
   readonly encode: (policy: Policy) => Uint8Array;
-  /** Is told under which, and how many of the episodes are over. */
-  readonly onProgress?: (under: Under, done: number) => void;
+  /** Is told under which, how many of the episodes are over, and with each control step how far those that play are. */
+  readonly onProgress?: (under: Under, done: number, playing?: PlayedSoFar) => void;
 }
 
 /** Episodes under one of them, and how far they are from the first, episode by episode from the same starts. */
@@ -88,7 +89,8 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
       const numEnvs = Math.min(most, episodes - first);
       const worldIds = Array.from({ length: numEnvs }, (_, i) => first + i);
       await using worlds = await openUnder(one, id, { ...made, numEnvs, worldIds }, { policy, encode });
-      parts.push({ device: worlds.device, played: await worlds.play(seed), actions: worlds.actions() });
+      const played = await worlds.play(seed, (so) => onProgress?.(one, first + so.over, so));
+      parts.push({ device: worlds.device, played, actions: worlds.actions() });
       onProgress?.(one, first + numEnvs);
     }
     results.push(resultOf(one, joined(parts), results[0]));

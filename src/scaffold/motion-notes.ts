@@ -1,6 +1,7 @@
 // notes on a motion that a task is to follow: how long and fast it is, where joints leave their ranges, turned quaternions
 import { countOf } from "../core/units.ts";
 import { mjtJoint } from "../model/enums.ts";
+import { RATES_AGREE, type Frames } from "../env/task/motion-frames.ts";
 import { describe, type Model } from "../model/model.ts";
 
 /** Part of its range by which a joint may leave it unmentioned. */
@@ -10,17 +11,10 @@ const LAST_W = { w: 0.1, z: 0.98 };
 
 const rounded = (x: number): string => String(Number(x.toPrecision(3)));
 
-/** Frames as they were read, row-major. */
-export interface Clip {
-  readonly count: number;
-  /** Seconds between two of them. */
-  readonly dt: number;
-  readonly qpos: Float64Array;
-  readonly qvel: Float64Array;
-}
+type Clip = Pick<Frames, "count" | "dt" | "said" | "qpos" | "qvel">;
 
 /** What of a motion shows a wrong rate of frames, wrong columns, degrees, or quaternions in another order. */
-export function motionNotes(model: Model, { count, dt, qpos, qvel }: Clip): string[] {
+export function motionNotes(model: Model, { count, dt, said, qpos, qvel }: Clip): string[] {
   const { nq, nv } = model;
   const single = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] >= mjtJoint.SLIDE);
   const unit = (j: number) => (model.jnt_type[j] === mjtJoint.SLIDE ? "m" : "rad");
@@ -32,6 +26,11 @@ export function motionNotes(model: Model, { count, dt, qpos, qvel }: Clip): stri
     `The motion: ${countOf(count, "frame")} in ${rounded((count - 1) * dt)} s (${rounded(1 / dt)} a second)` +
       `${fastest === undefined ? "" : `; ${describe(model, "joint", fastest)} is the fastest, at ${rounded(speed(fastest))} ${unit(fastest)}/s`}.`,
   ];
+
+  if (said !== undefined && Math.abs(said * dt - 1) > RATES_AGREE)
+    notes.push(
+      `Its file says ${rounded(said)} frames a second; the task takes the ${rounded(1 / dt)} of --fps. Leave --fps out to take the file's.`,
+    );
 
   const beyond = single.flatMap((j) => {
     const [low, high] = model.jnt_range.subarray(2 * j, 2 * j + 2);
@@ -52,7 +51,7 @@ export function motionNotes(model: Model, { count, dt, qpos, qvel }: Clip): stri
   const at = free < 0 ? 0 : model.jnt_qposadr[free] + 3;
   if (free >= 0 && Math.abs(qpos[at]) < LAST_W.w && Math.abs(qpos[at + 3]) > LAST_W.z)
     notes.push(
-      'It begins turned by half about z. If the file has w last, pass quaternions: "xyzw" to loadMotion in the task.',
+      'It begins turned by half about z. If the file has w last, pass --quaternions xyzw, or quaternions: "xyzw" to loadMotion in the task.',
     );
   return notes;
 }

@@ -26,6 +26,8 @@ export interface MotionFile {
   /** Undefined: an npz says it itself. */
   readonly fps: number | undefined;
   readonly cyclic: boolean;
+  /** The order of its quaternions; undefined: MuJoCo's. */
+  readonly quaternions?: "wxyz" | "xyzw" | undefined;
 }
 
 /** Frames in a second of the motion that is written, and how long a cycle of it takes (s). */
@@ -152,7 +154,7 @@ const model = new URL(${text(path)}, import.meta.url);
 ${base ? `const BASE = ${trunk!};\nconst PLACE = \`${place!}\`;\n` : ""}/** Too far from the motion to come back: an episode ends. */
 const LOST = \`${lost}\`;
 const motion = await loadMotion(readFileSync(new URL(${text(motion.file)}, import.meta.url)), {
-  model,${motion.fps === undefined ? "" : `\n  fps: ${number(motion.fps)},`}
+  model,${motion.fps === undefined ? "" : `\n  fps: ${number(motion.fps)},`}${motion.quaternions === "xyzw" ? '\n  quaternions: "xyzw",' : ""}
   cyclic: ${motion.cyclic},
   failed: LOST,
 });

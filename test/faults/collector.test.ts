@@ -176,7 +176,9 @@ describe("what fails is told, and holds nothing", () => {
       modules: [`data:text/javascript,${encodeURIComponent(ends)}`],
     });
     await collector.collect(saying(1));
-    await expect(collector.collect(saying(2))).rejects.toThrowError(/\[collector-failed\].*code 3/);
+    await expect(collector.collect(saying(2))).rejects.toThrowError(
+      /\[collector-failed\].*the thread of worlds? \d.* code 3/,
+    );
     await expect((async () => collector.start(saying(3)))()).rejects.toMatchObject({ code: "collector-failed" });
     await collector.close();
     expect(hostBudget().live).toBe(live);

@@ -1,6 +1,6 @@
 // environments on MuJoCo's own physics, against the same worlds stepped here in float64
 import { describe, expect, test } from "vitest";
-import { makeVec, servo } from "../../src/index.ts";
+import { defineTask, makeVec, servo } from "../../src/index.ts";
 import type { ActuatorRealities, NamedOptions } from "../../src/env/index.ts";
 import { makeMuJoCoVec } from "../../src/env/mujoco-vec.ts";
 import { ROVER, rover } from "../support/rover.ts";
@@ -37,6 +37,32 @@ describe("the same worlds", () => {
       expect([...x.terminated]).toEqual([...y.terminated]);
     }
   });
+});
+
+test("contacts that a step needed are MuJoCo's count", async () => {
+  const box = (at: number) => `<body pos="0 0 ${at}"><freejoint/><geom type="box" size=".1 .1 .1"/></body>`;
+  const task = defineTask({
+    id: "TwoBoxes",
+    model: `<mujoco><worldbody><geom type="plane" size="1 1 .1"/>${box(0.1)}${box(0.3)}<body pos="9 0 9"><joint name="away"/><geom size=".1"/></body></worldbody><actuator><motor joint="away"/></actuator></mujoco>`,
+    frameSkip: 3,
+    maxEpisodeSteps: 10,
+    observe: { height: "qpos[9]" },
+    reward: { still: "-qvel[8]" },
+    info: { now: "ncon" },
+  });
+  // room for all that touch at once, not for all that might
+  const options = { numEnvs: 2, nconmax: 9 } as const;
+  await using theirs = await makeMuJoCoVec(task, options);
+  await using ours = await makeVec(task, { ...options, device: "cpu-f64", autoreset: "disabled", recorder: false });
+  await theirs.env.reset();
+  await ours.reset();
+  for (let t = 0; t < 3; t++) {
+    const steps = [await theirs.env.step([0, 0]), await ours.step([0, 0])];
+    const needed = steps.map(({ infos }) => [...infos.get("contacts_needed")!.values]);
+    expect(needed[0]).toEqual(needed[1]);
+    expect(needed[0]).toEqual([8, 8]);
+    expect([...steps[0].infos.get("now")!.values]).toEqual([8, 8]);
+  }
 });
 
 test("worlds draw what they draw elsewhere, episode after episode", async () => {

@@ -6,10 +6,12 @@ import { stage } from "../../trace/control.ts";
 import { fieldSize, type FieldName } from "../../model/fields.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
 import { fieldRequest } from "../../batch/kernel/record-io.ts";
+import { mayOverflow } from "../../batch/kernel/simulation-kernel.ts";
 import { drivenNumbers } from "./actuator-line.ts";
 import { afterPhysics, givenAction, loadAction } from "./env-kernel.ts";
 import type { EnvSpec } from "./env-spec.ts";
 import { EnvWorld, type Layouts } from "./env-world.ts";
+import { CONTACTS_NEEDED } from "./layout.ts";
 
 /** Arena of what passes between the kernels and the physics. */
 export const OUTSIDE = "outside";
@@ -34,6 +36,7 @@ export function outsideArena<O extends object>(spec: EnvSpec<O>): ArenaRequest {
     fields: [
       ...sized("moves", 1),
       ...sized("status", 1),
+      ...sized(CONTACTS_NEEDED, mayOverflow(spec) ? 1 : 0),
       ...sized("before_qpos", model.nq),
       ...sized("before_qvel", model.nv),
       ...INPUTS.flatMap((name) => sized(name, fieldSize(model, name))),
@@ -112,6 +115,7 @@ export function traceEnd<O extends object>(spec: EnvSpec<O>, arenas: Layouts, fo
     const [qpos, qvel] = BEFORE.map((name) => (model[name === "before_qpos" ? "nq" : "nv"] > 0 ? io.load(name) : []));
     e.resume(givenAction(e), { qpos, qvel });
     w.flag(toU32(io.load("status")[0]));
+    w.needed?.set(toI32(io.load(CONTACTS_NEEDED)[0]));
     if (model.nu > 0) io.loadInto(w.d.ctrl);
     if (drives(spec)) {
       e.actuators.resume(w.d, e.length.get());

@@ -33,6 +33,8 @@ export interface Frames {
   /** Seconds between two of them. */
   readonly dt: number;
   readonly cyclic: boolean;
+  /** Frames in a second that its file says itself (an npz, by `fps` or `dt`). */
+  readonly said?: number;
   readonly nq: number;
   readonly nv: number;
   /** Names of the model's joints and bodies, in their order. */
@@ -52,7 +54,7 @@ const MOST_FRAMES = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
 /** How far fps times dt of one file may be from 1: either may be rounded. */
-const RATES_AGREE = 1e-3;
+export const RATES_AGREE = 1e-3;
 
 const bad = (text: string, options?: ErrorOptions): CorralError =>
   new CorralError("bad-motion", `the motion: ${text}.`, {}, options);
@@ -260,6 +262,7 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
       xquat.set(quats, f * 4 * nbody);
     }
     const { joint: joints, body: bodies } = model.names;
-    return { count, dt, cyclic, nq, nv, joints, bodies, qpos, qvel, xpos, xquat, advance };
+    const said = given.fps === undefined ? {} : { said: given.fps };
+    return { count, dt, cyclic, ...said, nq, nv, joints, bodies, qpos, qvel, xpos, xquat, advance };
   });
 }

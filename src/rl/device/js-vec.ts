@@ -188,7 +188,9 @@ class JsVectorEnv implements LearnerEnv {
     lists.forEach((list, row) => observations.set(list, row * size));
     const bad = observations.findIndex((x) => !Number.isFinite(x));
     if (bad >= 0)
-      throw this.#bad(`returned observation ${bad % size} of world ${Math.floor(bad / size)} as ${observations[bad]}`);
+      throw this.#bad(
+        `returned observation ${bad % size} of world ${Math.floor(bad / size)} as ${observations[bad]}; return finite numbers of float32`,
+      );
     const stride = this.#obs.length / numEnvs;
     for (let w = 0; w < numEnvs; w++) this.#obs.set(observations.subarray(w * size, (w + 1) * size), w * stride);
   }
@@ -197,7 +199,8 @@ class JsVectorEnv implements LearnerEnv {
   #takeResults({ rewards, terminated, truncated }: JsVecStep): void {
     const { numEnvs } = this;
     for (const [name, list] of Object.entries({ rewards, terminated, truncated }))
-      if (list?.length !== numEnvs) throw this.#bad(`returned ${list?.length} ${name} for ${numEnvs} worlds`);
+      if (list?.length !== numEnvs)
+        throw this.#bad(`returned ${list?.length ?? show(list)} ${name} for ${numEnvs} worlds; return one for each`);
     const flags: readonly unknown[] = [true, false, 0, 1];
     for (let w = 0; w < numEnvs; w++) {
       const row = this.#result.subarray(w * RESULT_WORDS, (w + 1) * RESULT_WORDS);
@@ -207,11 +210,11 @@ class JsVectorEnv implements LearnerEnv {
       const starts = row[WORD.terminated] + row[WORD.truncated] > 0;
       if (starts && (terminated[w] || truncated[w]))
         throw this.#bad(
-          `ended the episode of world ${w} in the step that starts it: after a last step the next one resets (autoreset "next-step")`,
+          `ended the episode of world ${w} in the step that starts it: after a last step the next one resets (autoreset "next-step"); return false there`,
         );
       const reward = starts ? 0 : rewards[w];
       if (typeof reward !== "number" || !Number.isFinite(Math.fround(reward)))
-        throw this.#bad(`returned the reward ${show(reward)} in world ${w}`);
+        throw this.#bad(`returned the reward ${show(reward)} in world ${w}; return a finite number (of float32)`);
       row[WORD.reward] = this.#step.rewards[w] = reward;
       row[WORD.terminated] = this.#step.terminated[w] = Number(terminated[w]);
       row[WORD.truncated] = this.#step.truncated[w] = Number(truncated[w]);
@@ -283,7 +286,10 @@ class JsVectorEnv implements LearnerEnv {
   async restore(snapshot: EnvSnapshot): Promise<void> {
     const { words, wasReset, saved } = snapshot as JsSnapshot;
     if (!this.#own.load || typeof saved !== "string" || words.length !== this.#obs.length + this.#result.length)
-      throw new CorralError("bad-snapshot", `the snapshot is of other worlds than ${this.numEnvs} of ${this.id}.`);
+      throw new CorralError(
+        "bad-snapshot",
+        `the snapshot is of other worlds than ${this.numEnvs} of ${this.id}. Pass one that these made.`,
+      );
     calling({ id: this.id, place: "load" }, () => this.#own.load!(JSON.parse(saved)));
     let at = 0;
     for (const arena of this.#arenas()) {

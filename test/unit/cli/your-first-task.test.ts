@@ -169,6 +169,21 @@ describe("corral new-task and check-env", () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/does not say how many frames.*Pass --fps/)]);
   });
 
+  test("a motion with quaternions whose w comes last", async () => {
+    const [robot, motion] = [join(folder, "ball.xml"), join(folder, "rolls.csv")];
+    writeFileSync(
+      robot,
+      '<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="trunk" pos="0 0 .2"><freejoint/><geom size=".2"/><body><joint name="arm"/><geom size=".05" pos="0 0 .4"/></body></body></worldbody><actuator><motor joint="arm"/></actuator></mujoco>',
+    );
+    writeFileSync(motion, "0,0,.2,0,0,0,1,0\n0.1,0,.2,0,0,0.1,0.995,0\n");
+    const track = ["--robot", robot, "--kind", "track", "--motion", motion, "--fps", "10"];
+    const { code, stdout } = await corral("new-task", "Roll", ...track, "--quaternions", "xyzw");
+    expect([code, stdout]).toEqual([0, expect.not.stringContaining("turned by half")]);
+    expect(readFileSync(join(folder, "Roll.mts"), "utf8")).toContain('fps: 10,\n  quaternions: "xyzw",\n');
+    const wrong = await corral("new-task", "Roll2", ...track, "--quaternions", "last");
+    expect([wrong.code, wrong.stderr]).toEqual([2, "[usage] --quaternions is 'last': pass wxyz or xyzw.\n"]);
+  });
+
   test("reach for a robot that floats is told so", async () => {
     const path = join(ROOT, "envs/quadruped/model.xml");
     const { stdout } = await corral("new-task", "Fetch", "--robot", path, "--kind", "reach");

@@ -49,3 +49,20 @@ test("check-env says so, with the remedy, and passes", async () => {
     /in \d+ % of 20 states .* after 1 iteration \(4 of a line search\).*up to MuJoCo's 100 and 50/,
   );
 });
+
+test("check-env tells what it makes and steps while it does", async () => {
+  const told: string[] = [];
+  const steps: string[] = [];
+  await checkEnv(task(""), {
+    steps: 2,
+    worlds: 2,
+    batch: { device: "wasm", threads: 1 },
+    onProgress: (text, isStep) => (isStep ? steps : told).push(text),
+  });
+  expect(told).toEqual(["making 2 worlds of PileOfBoxes", "making 1 world of PileOfBoxes"]);
+  expect(steps.slice(0, 3)).toEqual([
+    "random actions: control step 1 of 2",
+    "random actions: control step 2 of 2",
+    "the same actions again: control step 1 of 2",
+  ]);
+});

@@ -113,14 +113,18 @@ describe("an object with Gymnasium's vector contract", () => {
   test.each([
     [{ observations: [1, 2] }, "returned observations of 2 numbers; return [2, 3]"],
     [{ observations: [[1, 2, 3], [4]] }, "returned observations of 2 rows, row 1 of 1 numbers; return [2, 3]"],
-    [{ observations: [0, 0, 0, 0, NaN, 0] }, "returned observation 1 of world 1 as NaN"],
+    [
+      { observations: [0, 0, 0, 0, NaN, 0] },
+      "returned observation 1 of world 1 as NaN; return finite numbers of float32.",
+    ],
     [{ observations: "abcdef" }, 'returned observations as "abcdef"'],
     [{ observations: [0, 0, 0, 0, "1", 0] }, 'returned observation 1 of world 1 as "1"'],
     [{ observations: [[1, 2, 3]] }, "returned observations of 1 rows; return [2, 3]"],
     [{ terminated: [0, "no"] }, 'returned "no" as terminated of world 1'],
-    [{ rewards: [1] }, "returned 1 rewards for 2 worlds"],
-    [{ rewards: [1, Infinity] }, "returned the reward Infinity in world 1"],
-    [{ terminated: [true, true] }, "ended the episode of world 0 in the step that starts it"],
+    [{ rewards: [1] }, "returned 1 rewards for 2 worlds; return one for each."],
+    [{ truncated: null }, "returned null truncated for 2 worlds; return one for each."],
+    [{ rewards: [1, Infinity] }, "returned the reward Infinity in world 1; return a finite number (of float32)."],
+    [{ terminated: [true, true] }, 'the next one resets (autoreset "next-step"); return false there.'],
   ])("refuses a step with %o", async (change, text) => {
     const own = new Counting();
     const env = learnerEnvOf(own);

@@ -48,6 +48,17 @@ describe("a point", () => {
   });
 });
 
+test("points that play are told with each control step", async () => {
+  const told: (number | undefined)[] = [];
+  const onProgress = (_: number, __: number, ___: string, playing?: { readonly steps: number }) =>
+    told.push(playing?.steps);
+  await swept([{ name: "mass", values: [1] }], { onProgress, under: ["mujoco"] });
+  const [ours, theirs] = [told.indexOf(undefined), told.lastIndexOf(undefined)];
+  expect(theirs).toBe(told.length - 1);
+  for (const steps of [told.slice(0, ours), told.slice(ours + 1, theirs)])
+    expect(steps).toEqual(Array.from({ length: steps.length }, (_, t) => t + 1));
+});
+
 test("points are the same however many worlds play at a time", async () => {
   const axes = [
     { name: "mass", values: [0.5, 4] },

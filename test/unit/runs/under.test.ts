@@ -66,6 +66,30 @@ test("means of what a task reports", async () => {
   }
 });
 
+test("what plays is told with each control step, episodes that are over too", async () => {
+  const told: [string, number, number | undefined][] = [];
+  await evaluateUnder(runOf("pendulum"), {
+    under: ["corral", "mujoco"],
+    episodes: 3,
+    seed: 5,
+    worlds: 2,
+    env,
+    encode: encodePolicyOnnx,
+    onProgress: (under, done, playing) => {
+      told.push([under, done, playing?.steps]);
+      if (playing) expect(playing.most).toBe(1000);
+    },
+  });
+  for (const one of ["corral", "mujoco"]) {
+    const mine = told.filter(([under]) => under === one);
+    expect(mine[0]).toEqual([one, 0, undefined]);
+    expect(mine[1]).toEqual([one, 0, 1]);
+    expect(mine.at(-2)).toEqual([one, 3, expect.any(Number)]);
+    expect(mine.at(-1)).toEqual([one, 3, undefined]);
+    expect(mine.map(([, done]) => done)).toEqual(mine.map(([, done]) => done).toSorted((a, b) => a - b));
+  }
+});
+
 test("what sums up is read at the ends of episodes", async () => {
   const task = defineTask({
     ...taskOf("InvertedPendulum-v5"),

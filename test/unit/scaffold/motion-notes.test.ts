@@ -32,6 +32,17 @@ test("degrees are told by ranges that they leave", async () => {
 });
 
 test("quaternions with w last are told by a base that is turned by half", async () => {
-  expect((await notesOf(turning(0.5, [0.02, 0, 0.03, 1]), 20))[1]).toContain('pass quaternions: "xyzw" to loadMotion');
+  expect((await notesOf(turning(0.5, [0.02, 0, 0.03, 1]), 20))[1]).toContain(
+    'pass --quaternions xyzw, or quaternions: "xyzw" to loadMotion',
+  );
   expect(await notesOf(turning(0.5, [Math.SQRT1_2, 0, 0, Math.SQRT1_2]), 20)).toHaveLength(1);
+});
+
+test("a rate that is passed beside another of the file is told", async () => {
+  const model = await loadModel(xml);
+  const frames = await readFrames(turning(0.5), { model: xml, fps: 20 });
+  expect(motionNotes(model, { ...frames, said: 50 })).toContain(
+    "Its file says 50 frames a second; the task takes the 20 of --fps. Leave --fps out to take the file's.",
+  );
+  expect(motionNotes(model, { ...frames, said: 20.0001 })).toHaveLength(1);
 });
