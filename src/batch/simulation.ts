@@ -1,5 +1,5 @@
 // many worlds of one model, stepped together
-import { inLine } from "../core/show.ts";
+import { inLine, show } from "../core/show.ts";
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
@@ -219,7 +219,7 @@ export class Simulation implements AsyncDisposable {
       if (bad >= 0) {
         throw new CorralError(
           "bad-value",
-          `${name}[${bad % size}] of world ${list[Math.floor(bad / size)]} is ${data[bad]}; it must be ${heldText(data[bad], precision)}.`,
+          `${name}[${bad % size}] of world ${list[Math.floor(bad / size)]} is ${show(data[bad])}; it must be ${heldText(data[bad], precision)}.`,
           { name, world: list[Math.floor(bad / size)] },
         );
       }

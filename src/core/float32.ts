@@ -20,6 +20,8 @@ export const asHeld = (values: ArrayLike<number>, precision: FloatPrecision): Ar
 
 /** What such a number must be, after "it must be". */
 export const heldText = (x: unknown, precision: FloatPrecision = "f32"): string =>
-  precision === "f32" && typeof x === "number" && Number.isFinite(x)
-    ? `within ±${MOST}, which float32 holds. Pass a smaller one`
-    : "finite";
+  typeof x === "object" && x !== null
+    ? "a number. Pass one flat list, row after row"
+    : precision === "f32" && typeof x === "number" && Number.isFinite(x)
+      ? `within ±${MOST}, which float32 holds. Pass a smaller one`
+      : "finite";

@@ -108,8 +108,12 @@ function dofsOf(model: Model, body: number): number[] {
 
 function countOf(name: string, values: ArrayLike<number>, size: number): number {
   if (size > 0 && values.length > 0 && values.length % size === 0) return values.length / size;
-  throw new CorralError("bad-shape", `${name} has ${values.length} numbers; a world has ${size}.`, {
-    name,
-    length: values.length,
-  });
+  throw new CorralError(
+    "bad-shape",
+    `${name} has ${values.length} numbers; a world has ${size}. Pass what getState returned of it, of whole worlds.`,
+    {
+      name,
+      length: values.length,
+    },
+  );
 }

@@ -67,7 +67,10 @@ const LOAD_OPTIONS = {
  */
 export async function loadModel(pathOrXml: string | URL, options: LoadOptions = {}): Promise<Model> {
   if (typeof pathOrXml !== "string" && !(pathOrXml instanceof URL)) {
-    throw new CorralError("bad-option", `a model is a path, a file: URL or XML text, not ${typeof pathOrXml}.`);
+    throw new CorralError(
+      "bad-option",
+      `a model is a path, a file: URL or XML text, not ${show(pathOrXml)}. Pass one of them; bytes of a zip are read from a file.`,
+    );
   }
   const { assets, visuals = false, terrain } = fillIn(LOAD_OPTIONS, optionsOf(options), { of: "loadModel" });
   const isXml = typeof pathOrXml === "string" && /^\uFEFF?\s*</.test(pathOrXml);

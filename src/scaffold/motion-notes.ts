@@ -1,17 +1,27 @@
 // notes on a motion that a task is to follow: how long and fast it is, where joints leave their ranges, turned quaternions
 import { countOf } from "../core/units.ts";
 import { mjtJoint } from "../model/enums.ts";
-import { RATES_AGREE, type Frames } from "../env/task/motion-frames.ts";
 import { describe, type Model } from "../model/model.ts";
 
 /** Part of its range by which a joint may leave it unmentioned. */
 const LEAVES = 0.1;
+/** How far the rate of a file times the time between frames may be from 1: either may be rounded. */
+const RATES_AGREE = 1e-3;
 /** A base whose w is below the first and z above the second is turned by half, or its w comes last. */
 const LAST_W = { w: 0.1, z: 0.98 };
 
 const rounded = (x: number): string => String(Number(x.toPrecision(3)));
 
-type Clip = Pick<Frames, "count" | "dt" | "said" | "qpos" | "qvel">;
+/** Frames as they were read, row-major. */
+export interface Clip {
+  readonly count: number;
+  /** Seconds between two of them. */
+  readonly dt: number;
+  /** Frames in a second that its file says itself. */
+  readonly said?: number;
+  readonly qpos: Float64Array;
+  readonly qvel: Float64Array;
+}
 
 /** What of a motion shows a wrong rate of frames, wrong columns, degrees, or quaternions in another order. */
 export function motionNotes(model: Model, { count, dt, said, qpos, qvel }: Clip): string[] {

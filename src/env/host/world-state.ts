@@ -1,5 +1,5 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
-import { inLine, listed } from "../../core/show.ts";
+import { inLine, listed, show } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { assertNumbers, checked, NAMES, optionsOf } from "../../core/options.ts";
 import { asHeld, firstNotHeld, heldText } from "../../core/float32.ts";
@@ -127,7 +127,7 @@ export class WorldState {
         const world = list[Math.floor(bad / size)];
         throw new CorralError(
           "bad-value",
-          `${name}[${bad % size}] of world ${world} is ${data[bad]}; it must be ${words ? "a whole number of 32 bits" : heldText(data[bad], precision)}.`,
+          `${name}[${bad % size}] of world ${world} is ${show(data[bad])}; it must be ${words ? "a whole number of 32 bits" : heldText(data[bad], precision)}.`,
           { name, world },
         );
       }

@@ -1,5 +1,6 @@
 // frames of a reference motion, of npz, CSV or rows, and what MuJoCo makes of them: velocities, places of bodies
 import { CorralError } from "../../core/errors.ts";
+import { isHeld } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
 import { readNpy } from "../../io/npy.ts";
 import { isZip } from "../../model/archive.ts";
@@ -54,10 +55,13 @@ const MOST_FRAMES = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
 /** How far fps times dt of one file may be from 1: either may be rounded. */
-export const RATES_AGREE = 1e-3;
+const RATES_AGREE = 1e-3;
 
 const bad = (text: string, options?: ErrorOptions): CorralError =>
   new CorralError("bad-motion", `the motion: ${text}.`, {}, options);
+
+/** Whether something is a number that kernels hold. */
+const isNumeric = (x: unknown): boolean => typeof x === "number" && isHeld(x);
 
 /** Cells of a line that are numbers, or stand for one that is missing. */
 const isNumber = (cell: string): boolean => !Number.isNaN(Number(cell)) || /^[+-]?nan$/i.test(cell);
@@ -144,12 +148,12 @@ function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"):
   const { nq } = model;
   if (rows.length < 2 || rows.length > MOST_FRAMES)
     throw bad(`it has ${rows.length} frames; it has 2 to ${MOST_FRAMES}`);
-  const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(Number.isFinite));
+  const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(isNumeric));
   if (wrong >= 0) {
     const row: readonly number[] | undefined = rows[wrong];
     if (row?.length !== nq) throw bad(`frame ${wrong} has ${row?.length ?? "no"} numbers; qpos of the model has ${nq}`);
-    const at = row.findIndex((x) => !Number.isFinite(x));
-    throw bad(`qpos[${at}] of frame ${wrong} is ${show(row[at])}; it is a finite number`);
+    const at = row.findIndex((x) => !isNumeric(x));
+    throw bad(`qpos[${at}] of frame ${wrong} is ${show(row[at])}; it is a finite number of float32`);
   }
   const qpos = Float64Array.from(rows.flat());
   for (const at of quaternionsOf(model)) {
@@ -248,6 +252,11 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
   return withMuJoCo(model, (oracle) => {
     const { mujoco, model: mj, data, read, write } = oracle;
     const qvel = velocitiesOf(oracle, model, { qpos, count, dt, cyclic, advance });
+    const fast = qvel.findIndex((x) => !isHeld(x));
+    if (fast >= 0)
+      throw bad(
+        `qvel[${fast % nv}] of frame ${Math.floor(fast / nv)} is ${qvel[fast]} at fps ${fps}, more than float32 holds; pass fewer frames in a second`,
+      );
     const [xpos, xquat] = [new Float64Array(count * 3 * nbody), new Float64Array(count * 4 * nbody)];
     for (let f = 0; f < count; f++) {
       write("qpos", qpos.subarray(f * nq, (f + 1) * nq));

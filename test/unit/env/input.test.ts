@@ -211,6 +211,10 @@ describe("an environment", () => {
     [{ qpos: [0] }, "[bad-shape] qpos has 1 values; 2 worlds of 6 need 12."],
     [{ qvel: [...Array(11).fill(0), NaN] }, "[bad-value] qvel[5] of world 1 is NaN; it must be finite."],
     [
+      { qvel: Array(12).fill([1]) },
+      "[bad-value] qvel[0] of world 0 is [1]; it must be a number. Pass one flat list, row after row.",
+    ],
+    [
       { qvel: Array(12).fill(1), episode_length: [0, -1] },
       "[bad-value] episode_length[0] of world 1 is -1; it must be a whole number of 32 bits.",
     ],
