@@ -45,7 +45,7 @@ import { vector } from "../convex/registers.ts";
 import { makeFrame } from "./frame.ts";
 import { boundingRadius } from "./near.ts";
 import { mjtGeom } from "../../../model/enums.ts";
-import { DISTINCT, SEARCHES, turned, turnOf } from "./turned.ts";
+import { DISTINCT, movedBy, SEARCHES, turned, turnOf } from "./turned.ts";
 import type { Candidate, Collider, Shape } from "./types.ts";
 
 /** Halvings of the segment: more than float64 can tell. */
@@ -255,12 +255,14 @@ export const capsuleCylinder: Collider = (a, b, margin) => {
     const { sine, shift } = turnOf(k);
     const c = nearest(turned(a, about, axis, sine, shift), turned(b, about, axis, neg(sine), shift));
 
+    const rise = dot3(column(a.mat, 2), cross(first.t1.get(), first.t2.get()));
     let exists: Bool = lt(c.dist, margin);
     const isFirst = eq(k, 0);
     for (let i = 0; i < SEARCHES; i++) {
       const earlier = [0, 1, 2].map((x) => kept[x].get(i)) as unknown as Vec3;
-      const apart = gt(norm3(sub3(c.pos, earlier)), tolerance);
-      exists = and(exists, or(apart, eq(found.get(i), 0)));
+      const between = norm3(sub3(c.pos, earlier));
+      const moved = i === 0 ? movedBy(between, a.size[0], first.dist.get(), sine, rise) : between;
+      exists = and(exists, or(gt(moved, tolerance), eq(found.get(i), 0)));
     }
     exists = and(exists, or(isFirst, eq(found.get(0), 1)));
     c.pos.forEach((x, i) => kept[i].set(k, x));

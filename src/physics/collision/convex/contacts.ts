@@ -15,6 +15,7 @@ import {
   not,
   or,
   select,
+  sqrt,
   sub,
   type Bool,
   type Int,
@@ -22,6 +23,9 @@ import {
 } from "../../../trace/scalar.ts";
 import {
   add3,
+  column,
+  cross,
+  dot3,
   lengthSquared,
   MINVAL,
   mulMatVec,
@@ -34,7 +38,7 @@ import {
 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
-import { DISTINCT, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
+import { DISTINCT, movedBy, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
 import { locate, searching, type Finder } from "./distance.ts";
 import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
@@ -80,13 +84,19 @@ class ContactList implements ConvexContacts {
     return { dist: this.#dist.get(i), pos: read(this.#pos), normal: read(this.#normal), exists: true };
   }
 
-  /** Whether a place is not one of those found; nearer to the first than `moved` it is the first, moved by a turn. */
-  isNew(pos: Vec3, distance: Scalar, moved: Scalar): Bool {
+  /**
+   * Whether a place is not one of those found; nearer to the first than `moved` it is the first, moved by a turn. `rolled`
+   * tells how far a contact is from the first that is as far as this.
+   */
+  isNew(pos: Vec3, distance: Scalar, moved: Scalar, rolled?: (apart: Scalar) => Scalar): Bool {
     const near = variable("convex_near", 0, "i32");
     near.set(0);
     loop(this.count, (i) => {
       const apart = lengthSquared(sub3(pos, this.at(i).pos));
-      near.set(select(le(apart, mul(distance, distance)), 1, near.get(), "i32"));
+      const isNear = rolled
+        ? le(select(eq(i, 0), rolled(sqrt(apart)), sqrt(apart)), distance)
+        : le(apart, mul(distance, distance));
+      near.set(select(isNear, 1, near.get(), "i32"));
       const isFirst = and(eq(i, 0), le(apart, mul(moved, moved)));
       this.#met.set(select(isFirst, 1, this.#met.get(), "i32"));
     });
@@ -168,6 +178,14 @@ export function convexContacts(
     tangents: [vector("convex_t1_"), vector("convex_t2_")],
   };
 
+  const isCapsule = isKind(a, mjtGeom.CAPSULE);
+  const capsuleMoved = (apart: Scalar, sine: Scalar): Scalar => {
+    const [t1, t2] = first.tangents.map((t) => t.get());
+    const rise = dot3(column(a.mat, 2), cross(t1, t2));
+    return select(isCapsule, movedBy(apart, a.size[0], first.dist.get(), sine, rise), apart);
+  };
+  const rolled = isCapsule === false || current().exact ? undefined : capsuleMoved;
+
   const find = (k: Int, p: ConvexShape, q: ConvexShape) => {
     const found = locate(p, q, reach, search);
     const pos = scale3(add3(found.from, found.to), 0.5);
@@ -193,7 +211,8 @@ export function convexContacts(
       else {
         // a turn moves the middle between deepest points by its sine times their distance
         const moved = mul(MOVED, add(tolerance, mul(DISTINCT, abs(first.dist.get()))));
-        const another = and(contacts.isNew(pos, tolerance, moved), or(turns, eq(contacts.count, 0)));
+        const isNew = contacts.isNew(pos, tolerance, moved, rolled && ((apart) => rolled(apart, turnOf(k).sine)));
+        const another = and(isNew, or(turns, eq(contacts.count, 0)));
         when(another, () => contacts.push(first.dist.get(), pos, normal.get()));
       }
     });
