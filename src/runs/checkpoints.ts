@@ -1,5 +1,5 @@
 // the checkpoints of a run: the last few, each whole or not there
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { readBytes } from "../core/read-bytes.ts";
@@ -59,9 +59,10 @@ export function lastCheckpoint(
 } {
   const paths = listCheckpoints(run).filter((path) => !but.includes(path));
   if (paths.length === 0) {
+    const found = existsSync(run) ? (statSync(run).isFile() ? "is a file" : "holds no checkpoint") : "is not there";
     throw new CorralError(
       "no-checkpoint",
-      `${run} holds no checkpoint. Pass the folder of a run that corral train has made; it may have ended before its first one.`,
+      `${run} ${found}. Pass the folder of a run that corral train has made; it may have ended before its first one.`,
       { run },
     );
   }

@@ -1,5 +1,5 @@
 // `corral export` writes what the learner's own export does
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -52,7 +52,7 @@ test("bad input", async () => {
     [["export"], "DIR is missing"],
     [["export", folder], "--format is missing"],
     [["export", folder, "--format", "h5"], "pass one of onnx, safetensors, wgsl"],
-    [["export", join(folder, "none"), "--format", "onnx"], "no checkpoint"],
+    [["export", join(folder, "none"), "--format", "onnx"], "none is not there. Pass the folder of a run"],
   ];
   for (const [args, text] of cases) {
     const { code, stderr } = await corral(args);
@@ -71,10 +71,14 @@ test("bad input", async () => {
     expect(stderr, to).toContain(`[export-not-written] ${to} cannot be written`);
     expect(code).toBe(1);
   }
-  await expect(
-    exportPolicy(join(folder, "none"), { format: "onnx", to: join(folder, "x.onnx") }),
-  ).rejects.toMatchObject({
-    code: "no-checkpoint",
-  });
+  mkdirSync(join(folder, "bare"));
+  for (const [source, text] of [
+    ["none", "is not there. Pass the folder of a run"],
+    ["a-file", "is a file. Pass the folder of a run"],
+    ["bare", "holds no checkpoint. Pass the folder of a run"],
+  ] as const)
+    await expect(exportPolicy(join(folder, source), { format: "onnx", to: join(folder, "x.onnx") })).rejects.toThrow(
+      `[no-checkpoint] ${join(folder, source)} ${text}`,
+    );
   expect(existsSync(join(folder, "x.onnx"))).toBe(false);
 });
