@@ -23,7 +23,18 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import { addScaled3, cross, dot3, lengthSquared, neg3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
+import { current } from "../../../trace/graph.ts";
+import {
+  addScaled3,
+  cross,
+  dot3,
+  lengthSquared,
+  MINVAL,
+  neg3,
+  select3,
+  sub3,
+  type Vec3,
+} from "../../../trace/vector.ts";
 import { unit } from "./directions.ts";
 import { facesOf, type Placed } from "./faces.ts";
 import { ALONG, meeting, MOST_FACES, OPPOSED } from "./meeting.ts";
@@ -31,7 +42,7 @@ import type { Found } from "./record.ts";
 import { largestQuadrilateral } from "./quadrilateral.ts";
 import { cornerAt, vector, type Corners } from "./registers.ts";
 
-/** A corner this far out of a side is inside of it. */
+/** A corner this far out of a side is inside of it, where float32 does not tell less; MuJoCo's own is mjMINVAL. */
 const INSIDE = 1e-7;
 /** What is left of a polygon is above a corner if it is this near to that in the face's plane. */
 const ABOVE = 1e-6;
@@ -177,6 +188,7 @@ export function manifold(
     all.set(count.get());
     whole?.set(1);
     const made = variable("clipped_n", 0, "i32");
+    const inside = current().exact ? MINVAL : INSIDE;
     const push = (cond: Bool, v: Vec3) =>
       when(and(cond, lt(made.get(), room)), () => {
         put(clipped, made.get(), v);
@@ -193,7 +205,7 @@ export function manifold(
           const next = select(eq(add(i, 1), count.get()), 0, add(i, 1), "i32");
           const [p, q] = [cornerAt(polygon, i), cornerAt(polygon, next)];
           const [dp, dq] = [height(p), height(q)];
-          const [inP, inQ] = [gt(dp, -INSIDE), gt(dq, -INSIDE)];
+          const [inP, inQ] = [gt(dp, -inside), gt(dq, -inside)];
           const cuts = or(and(inP, not(inQ)), and(inQ, not(inP)));
           const t = min(max(div(dp, select(cuts, sub(dp, dq), 1)), 0), 1);
           push(cuts, addScaled3(p, t, sub3(q, p)));
