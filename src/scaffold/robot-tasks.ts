@@ -64,10 +64,15 @@ ${lines.join("\n")}
 `;
 }
 
-/** `joint`: the free one of what stands on the floor. */
-function startOf({ key, lift }: Robot, qpos: number, qvel: number, joint?: string | number): string {
+/** What stands starts higher by up to so much of a metre, or of its height if that is less: noise would put it into the floor. */
+const DROP = 0.02;
+
+/** Near the keyframe, or the default pose: what floats on the floor or above it. */
+function startOf({ key, lift }: Robot, qpos: number, qvel: number, base?: Base): string {
   const from = key === undefined ? "" : `key: ${text(key)}, `;
-  const raised = joint === undefined || lift === 0 ? "" : `, raise: [${text(joint)}, ${number(lift)}]`;
+  const most = base ? lift + DROP * Math.min(1, base.height) : 0;
+  const raise = base?.flies ? (lift === 0 ? "" : number(lift)) : `[${number(lift)}, ${number(most)}]`;
+  const raised = base === undefined || raise === "" ? "" : `, raise: [${text(base.joint)}, ${raise}]`;
   return `startAround({ ${from}qpos: ${qpos}, qvel: ${qvel}${raised} })`;
 }
 
@@ -283,7 +288,7 @@ ${[
 ].join("\n")}
   },
   events: { push: push(${text(base.joint)}, { every: [4, 8], velocity: [0.3, 0.3, 0, 0, 0, 0.2] }) },
-  reset: ${startOf(robot, 0.02, 0.1, base.joint)},
+  reset: ${startOf(robot, 0.02, 0.1, base)},
 });
 `;
 }

@@ -160,8 +160,9 @@ const legged = (z: number, motor: string, joint = "") => `<mujoco><worldbody>${f
 test("a robot that lies in the floor, or hangs over it, starts on it", async () => {
   for (const z of [0.2, 0.3, 0.8]) {
     const { text, ended } = await still(`legs-${10 * z}`, legged(z, 'ctrlrange="-20 20"'), 40);
-    const [, by] = /raise: \["root", (.*)\]/.exec(text) ?? [];
-    expect(Number(by ?? 0)).toBeCloseTo(0.3 - z, 6);
+    const [, least, most] = /raise: \["root", \[(.*), (.*)\]\]/.exec(text)!;
+    expect(Number(least)).toBeCloseTo(0.3 - z, 6);
+    expect(Number(most) - Number(least)).toBeCloseTo(0.02 * 0.3, 6);
     expect(text).toContain("const LOW = 0.15;");
     expect(text).toContain("low: outside(height(BASE), LOW, Infinity)");
     expect(ended).toBe(0);
@@ -289,11 +290,11 @@ test("a URDF is told by what it holds: as an XML it gets a scene, in a zip it is
   }
 });
 
-test("what is raised is a joint that floats or slides, by a length", async () => {
+test("what is raised is a joint that floats or slides, by a length or between two, which noise does not move", async () => {
   const { startAround } = await import("../../../src/index.ts");
   const path = join(folder, "raise.xml");
   writeFileSync(path, legged(0.3, 'ctrlrange="-20 20"'));
-  const made = (raise: unknown) =>
+  const made = (raise: unknown, qpos = 0, numEnvs = 1) =>
     makeVec(
       {
         id: "r",
@@ -302,14 +303,29 @@ test("what is raised is a joint that floats or slides, by a length", async () =>
         maxEpisodeSteps: 9,
         observe: { q: "qpos" },
         reward: { one: "1.0" },
-        reset: startAround({ raise } as never),
+        reset: startAround({ qpos, raise } as never),
       } as never,
-      { numEnvs: 1, device: "cpu" } as never,
+      { numEnvs, device: "cpu" } as never,
     );
   await using env = await made(["root", 0.25]);
   const { observations } = await env.reset();
   expect(observations[2]).toBeCloseTo(0.55, 6);
-  for (const raise of ["root", ["root"], ["root", NaN], ["j0", 0.1], [99, 0.1], [-1, 0.1]])
+  await using many = await made(["root", [0.1, 0.2]], 0.5, 64);
+  const starts = (await many.reset({ seed: 1 })).observations;
+  const column = (k: number) => Array.from({ length: 64 }, (_, w) => starts[11 * w + k]);
+  expect(Math.min(...column(2))).toBeGreaterThanOrEqual(0.4);
+  expect(Math.max(...column(2))).toBeLessThanOrEqual(0.5 + 1e-6);
+  expect(Math.max(...column(2)) - Math.min(...column(2))).toBeGreaterThan(0.08);
+  expect(Math.min(...column(0))).toBeLessThan(-0.3);
+  for (const raise of [
+    "root",
+    ["root"],
+    ["root", NaN],
+    ["j0", 0.1],
+    [99, 0.1],
+    [-1, 0.1],
+    ...[[], [0.1], [0.2, 0.1], [0.1, NaN], [0.1, 0.2, 0.3], ["0.1", "0.2"]].map((by) => ["root", by]),
+  ])
     await expect(made(raise)).rejects.toMatchObject({ code: "bad-term" });
   await expect(made(["rot", 0.1])).rejects.toMatchObject({ code: "unknown-name" });
 });

@@ -15,15 +15,24 @@ export interface StartOptions {
   readonly normal?: boolean;
   /** The keyframe to start from. Default: qpos0. */
   readonly key?: string;
-  /** A joint that floats or slides, by name or id, and how far it starts above that (m, along z of what floats). */
-  readonly raise?: readonly [joint: string | number, by: number];
+  /**
+   * A joint that floats or slides, by name or id, and how far it starts above that (m, along z of what floats): by a
+   * length, to which `qpos` adds its noise, or drawn between two, to which it does not, so that feet start on the floor.
+   */
+  readonly raise?: readonly [joint: string | number, by: number | readonly [least: number, most: number]];
 }
 
 /** Where in qpos a joint is raised. */
 function raisedPlace(model: Model, raise: unknown): number {
   const [joint, by] = Array.isArray(raise) ? (raise as unknown[]) : [];
   const isPair = Array.isArray(raise) && raise.length === 2 && (typeof joint === "string" || Number.isInteger(joint));
-  needs(isPair && isNumber(by), "raise of startAround", raise, "a joint by name or id, and a length in m");
+  const isSpan = Array.isArray(by) && by.length === 2 && by.every(isNumber) && by[0] <= by[1];
+  needs(
+    isPair && (isNumber(by) || isSpan),
+    "raise of startAround",
+    raise,
+    "a joint by name or id, and a length in m or [least, most] of it",
+  );
   const id = typeof joint === "string" ? idOf(model, "joint", joint) : (joint as number);
   const type = model.jnt_type[id];
   needs(
@@ -52,12 +61,14 @@ export const startAround =
       return normalNoise(s, centre.length, scale).map((x, i) => add(x, centre[i]));
     };
     const start: Scalar[] = id < 0 ? s.m.qpos0.run(0, model.nq) : Array.from(row(model.key_qpos, model.nq));
-    if (raise !== undefined) {
-      const at = raisedPlace(model, raise);
-      start[at] = add(start[at], raise[1]);
-    }
+    const at = raise === undefined ? -1 : raisedPlace(model, raise);
+    const by = raise?.[1] ?? 0;
+    const least = typeof by === "number" ? by : by[0];
+    if (at >= 0) start[at] = add(start[at], least);
+    const moved = noisy(start, qpos);
+    if (typeof by !== "number") moved[at] = add(start[at], mul(s.random.uniforms(1)[0], by[1] - least));
     return {
-      qpos: noisy(start, qpos),
+      qpos: moved,
       qvel: noisy(id < 0 ? new Float64Array(model.nv) : row(model.key_qvel, model.nv), qvel),
     };
   };
