@@ -45,6 +45,7 @@ const GRAINS = (() => {
 const MODELS = [
   ["grains on slides, most of which touch nothing", GRAINS],
   ["bodies alone", heap(10)],
+  ["more bodies than a word has bits", heap(50)],
   ["under an elliptic cone", heap(8).replace("<mujoco>", `<mujoco><option cone="elliptic"/>`)],
   ["beside an arm, and tied by equalities", heap(8, { worldbody: ARM, rest: TIES })],
   [
@@ -77,10 +78,11 @@ test("marks of trees are of WebAssembly and JavaScript alone, and of models with
 test("blocks are of WebAssembly and JavaScript alone, and of bodies that are alone", async () => {
   const holds = async (xml: string, context: Parameters<typeof planKernels>[2]) => {
     const { traces } = planKernels(await loadModel(xml), { numEnvs: 8, unroll: false }, context);
-    return traces.get("step")!.arrays.some(({ name }) => name === "tied");
+    return traces.get("step")!.arrays.some(({ name }) => name === "tied_left");
   };
   const emission = emissionFor(undefined);
   expect(await holds(heap(4), onCpu({ emission }))).toBe(true);
+  expect(await holds(heap(50), onCpu({ emission }))).toBe(true);
   expect(await holds(heap(4), { emission })).toBe(false);
   expect(await holds(heap(1), onCpu({ emission }))).toBe(false);
 });

@@ -1,12 +1,10 @@
 // the Hessian of bodies that float free and touch one another, factored in blocks of a body each
-import { array, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, loop, table, variable, type LocalArray } from "../../trace/control.ts";
 import {
   add,
-  and,
   div,
   dotn,
   gt,
-  idiv,
   max,
   min,
   mul,
@@ -26,9 +24,10 @@ import type { Model } from "../../model/model.ts";
 import { addOuter, SYM6, symPlace, spatialInertia, type Sym6 } from "../smooth/articulated.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
 import { Field, type ModelView } from "../view.ts";
+import { BitRows } from "./bit-rows.ts";
 
-/** Bodies whose blocks a world holds; 48 take 170 KB. */
-const MOST = 48;
+/** Bodies whose blocks a world holds; 128 take 1.2 MB. */
+const MOST = 128;
 const SIX = [0, 1, 2, 3, 4, 5] as const;
 /** Rows of a block that are computed together: registers hold them. */
 const TOGETHER = 2;
@@ -60,7 +59,10 @@ export class FreeBodies {
   readonly #placeOf: (body: Int) => Int;
   /** Blocks below the diagonal by row, as six columns each of six rows: of the Hessian, then of its factor. */
   readonly #blocks: readonly LocalArray[];
-  readonly #tied: LocalArray;
+  /** By body, the places of blocks before it, and below it. */
+  readonly #left: BitRows;
+  readonly #below: BitRows;
+  readonly #start: (place: Int) => Int;
   /** The factor's triangles on the diagonal, with 1 / pivot in place of pivots. */
   readonly #pivots: readonly LocalArray[];
   readonly #motion: readonly LocalArray[];
@@ -74,8 +76,11 @@ export class FreeBodies {
     this.#bodyOf = table("free_body", bodies, "i32");
     this.#placeOf = table("free_place", places, "i32");
     const blocks = (n * (n - 1)) / 2;
-    this.#blocks = SIX.map((c) => array(`tie_${c}`, 6 * blocks));
-    this.#tied = array("tied", blocks, "i32");
+    this.#blocks = SIX.map((c) => array(`tie_${c}`, 6 * blocks, "f32", true));
+    this.#left = new BitRows("tied_left", n);
+    this.#below = new BitRows("tied_below", n);
+    const starts = bodies.map((_, i) => (i * (i - 1)) / 2);
+    this.#start = table("tie_start", starts, "i32");
     this.#pivots = Array.from({ length: SYM6 }, (_, k) => array(`free_pivot${k}`, n));
     this.#motion = SIX.map((k) => array(`free_v${k}`, n));
   }
@@ -91,12 +96,8 @@ export class FreeBodies {
 
   /** Takes all ties away. */
   clear(): void {
-    loop(this.#tied.length, (block) => {
-      when(ne(this.#tied.get(block), 0), () => {
-        this.#tied.set(block, 0);
-        for (const r of SIX) this.#blocks.forEach((column) => column.set(add(mul(6, block), r), 0));
-      });
-    });
+    this.#left.clear();
+    this.#below.clear();
   }
 
   /** What a constraint between two bodies adds, whose rows are `a` on the one and `b` on the other, with W of its cost: - aᵀ W b. */
@@ -112,76 +113,70 @@ export class FreeBodies {
     const choose = (x: readonly Spatial[], y: readonly Spatial[]) =>
       x.map((row, i) => row.map((value, c) => select(ordered, value, y[i][c])));
     const [rows, columns] = [choose(a, b), choose(b, a)];
-    const block = this.#block(max(p, q), min(p, q));
-    this.#tied.set(block, 1);
+    const [i, j] = [max(p, q), min(p, q)];
+    const block = this.#block(i, j);
+    const isTied = this.#left.has(i, j);
+    this.#left.add(i, j);
+    this.#below.add(j, i);
     const weighed = rows.map((_, i) => SIX.map((c) => sum(rows.map((row, k) => mul(W(i, k), row[c])))));
     const column = (list: readonly (readonly Scalar[])[], c: number) => list.map((x) => x[c]);
     for (const r of SIX) {
       const at = add(mul(6, block), r);
       this.#blocks.forEach((values, c) => {
-        values.set(at, sub(values.get(at), dotn(column(weighed, r), column(columns, c))));
+        const before = select(isTied, values.get(at), 0);
+        values.set(at, sub(before, dotn(column(weighed, r), column(columns, c))));
       });
     }
   }
 
   /** Factors. `stiffness`: of bodies, from what touches them; `diagonal`: of dofs. */
   factor(stiffness: (body: Int) => Sym6, diagonal: (dof: Int) => Scalar): void {
-    const n = this.#bodies.length;
-    const tied = (i: Int, j: Int) => this.#tied.get(this.#block(i, j));
-    loop(n, (j) => {
+    const [left, below] = [this.#left, this.#below];
+    loop(this.#bodies.length, (j) => {
       const body = this.#bodyOf(j);
       const K = [...stiffness(body)];
       spatialInertia(this.#frames.inertia(body)).forEach((x, k) => (K[k] = add(K[k], x)));
       const first = this.#m.body_dofadr.at(body);
       this.#rowsOfDofs(first).forEach((row, k) => addOuter(K, row, row, diagonal(add(first, k))));
       const sums = K.map((x, k) => variable(`pivot_${k}`, x));
-      loop(j, (k) => {
-        when(ne(tied(j, k), 0), () => {
-          const L = SIX.map((r) => this.#row(j, k, r));
-          for (const r of SIX) {
-            for (let c = 0; c <= r; c++) {
-              const at = sums[symPlace(r, c)];
-              at.set(sub(at.get(), dotn(L[r], L[c])));
-            }
+      left.each(j, (k) => {
+        const L = SIX.map((r) => this.#row(j, k, r));
+        for (const r of SIX) {
+          for (let c = 0; c <= r; c++) {
+            const at = sums[symPlace(r, c)];
+            at.set(sub(at.get(), dotn(L[r], L[c])));
           }
-        });
+        }
+        // elimination ties all that a body before is tied to
+        below.addAbove(j, k);
       });
       const L = cholesky6(sums.map((s) => s.get()));
       L.forEach((x, k) => this.#pivots[k].set(j, x));
-      loop(
-        n,
-        (i) => {
-          const here = variable("here", tied(i, j), "i32");
-          loop(j, (k) => here.set(or32(here.get(), and(ne(tied(i, k), 0), ne(tied(j, k), 0)))));
-          when(ne(here.get(), 0), () => {
-            this.#tied.set(this.#block(i, j), 1);
-            this.#column(i, j, L, tied);
-          });
-        },
-        { start: add(j, 1) },
-      );
+      below.eachAbove(j, (i) => {
+        const isTied = left.has(i, j);
+        left.add(i, j);
+        this.#column(i, j, L, isTied);
+      });
     });
   }
 
   /** The block (i, j) of the factor, from that of the Hessian and the blocks to the left. */
-  #column(i: Int, j: Int, L: Sym6, tied: (i: Int, j: Int) => Scalar): void {
+  #column(i: Int, j: Int, L: Sym6, isTied: Bool): void {
     const block = mul(6, this.#block(i, j));
     loop(6 / TOGETHER, (part) => {
       const offset = mul(TOGETHER, part);
       const rows = Array.from({ length: TOGETHER }, (_, r) => {
         const at = add(add(block, offset), r);
-        const sums = this.#blocks.map((column, c) => variable(`tie_sum${r}_${c}`, column.get(at)));
+        const sums = this.#blocks.map((column, c) => variable(`tie_sum${r}_${c}`, select(isTied, column.get(at), 0)));
         return { at, sums };
       });
-      loop(j, (k) => {
-        when(and(ne(tied(i, k), 0), ne(tied(j, k), 0)), () => {
-          const left = add(mul(6, this.#block(i, k)), offset);
-          const own = rows.map((_, r) => this.#blocks.map((column) => column.get(add(left, r))));
-          for (const c of SIX) {
-            const other = this.#row(j, k, c);
-            rows.forEach(({ sums }, r) => sums[c].set(sub(sums[c].get(), dotn(own[r], other))));
-          }
-        });
+      this.#left.eachShared(i, j, (k) => {
+        const left = add(mul(6, this.#block(i, k)), offset);
+        const own = rows.map((_, r) => this.#blocks.map((column) => column.get(add(left, r))));
+        for (const c of SIX) {
+          const other = this.#row(j, k, c);
+          rows.forEach(({ sums }, r) => sums[c].set(sub(sums[c].get(), dotn(own[r], other))));
+        }
       });
       for (const { at, sums } of rows) {
         const x: Scalar[] = [];
@@ -210,11 +205,9 @@ export class FreeBodies {
         wrench(body),
       );
       const sums = given.map((value, c) => variable(`forward_${c}`, value));
-      loop(i, (k) => {
-        when(ne(this.#tied.get(this.#block(i, k)), 0), () => {
-          const y = at(k);
-          for (const r of SIX) sums[r].set(sub(sums[r].get(), dotn(this.#row(i, k, r), y)));
-        });
+      this.#left.each(i, (k) => {
+        const y = at(k);
+        for (const r of SIX) sums[r].set(sub(sums[r].get(), dotn(this.#row(i, k, r), y)));
       });
       const L = triangle(i);
       const y: Scalar[] = [];
@@ -228,27 +221,14 @@ export class FreeBodies {
       const i = sub(n - 1, up);
       const body = this.#bodyOf(i);
       const sums = at(i).map((value, c) => variable(`back_${c}`, value));
-      loop(
-        n,
-        (k) => {
-          when(ne(this.#tied.get(this.#block(k, i)), 0), () => {
-            const v = at(k);
-            const rows = SIX.map((r) => this.#row(k, i, r));
-            for (const c of SIX) {
-              sums[c].set(
-                sub(
-                  sums[c].get(),
-                  dotn(
-                    rows.map((r) => r[c]),
-                    v,
-                  ),
-                ),
-              );
-            }
-          });
-        },
-        { start: add(i, 1) },
-      );
+      this.#below.eachAbove(i, (k) => {
+        const v = at(k);
+        const rows = SIX.map((r) => this.#row(k, i, r));
+        for (const c of SIX) {
+          const column = rows.map((r) => r[c]);
+          sums[c].set(sub(sums[c].get(), dotn(column, v)));
+        }
+      });
       const L = triangle(i);
       const v: Scalar[] = Array<Scalar>(6).fill(0);
       for (const r of SIX.toReversed()) {
@@ -265,7 +245,7 @@ export class FreeBodies {
 
   /** The place of a block, i > j. */
   #block(i: Int, j: Int): Int {
-    return add(idiv(mul(i, sub(i, 1)), 2), j);
+    return add(this.#start(i), j);
   }
 
   #row(i: Int, j: Int, row: number): Scalar[] {
@@ -286,8 +266,6 @@ export class FreeBodies {
     return [...slides, ...turns.map((axis) => spatial(rotational(axis), [0, 0, 0]))];
   }
 }
-
-const or32 = (a: Scalar, b: Bool): Scalar => select(b, 1, a, "i32");
 
 /** The Cholesky factor of a symmetric matrix, with 1 / pivot in place of pivots. */
 function cholesky6(A: readonly Scalar[]): Scalar[] {
