@@ -1,4 +1,5 @@
 // tasks for a robot of one's own: walking as commanded, and reaching
+import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
 import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
@@ -67,13 +68,17 @@ ${lines.join("\n")}
 /** What stands starts higher by up to so much of a metre, or of its height if that is less: noise would put it into the floor. */
 const DROP = 0.02;
 
-/** Near the keyframe, or the default pose: what floats on the floor or above it. */
-function startOf({ key, lift }: Robot, qpos: number, qvel: number, base?: Base): string {
+/** Near the keyframe, or the default pose: the base on the floor or above it, what else floats where it is. */
+function startOf({ model, key, lift }: Robot, qpos: number, qvel: number, base?: Base): string {
   const from = key === undefined ? "" : `key: ${text(key)}, `;
   const most = base ? lift + DROP * Math.min(1, base.height) : 0;
   const raise = base?.flies ? (lift === 0 ? "" : number(lift)) : `[${number(lift)}, ${number(most)}]`;
   const raised = base === undefined || raise === "" ? "" : `, raise: [${text(base.joint)}, ${raise}]`;
-  return `startAround({ ${from}qpos: ${qpos}, qvel: ${qvel}${raised} })`;
+  const loose = Array.from({ length: model.njnt }, (_, j) => nameOf(model, "joint", j) || j).filter(
+    (name, j) => model.jnt_type[j] === mjtJoint.FREE && name !== base?.joint,
+  );
+  const except = loose.length === 0 ? "" : `, except: [${loose.map(text).join(", ")}]`;
+  return `startAround({ ${from}qpos: ${qpos}, qvel: ${qvel}${raised}${except} })`;
 }
 
 /** Entries of a vector by expression: a slice where they follow each other. */

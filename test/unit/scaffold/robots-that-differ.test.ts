@@ -198,7 +198,10 @@ test("an arm beside something that floats is an arm", async () => {
   writeFileSync(join(folder, "arm.xml"), xml);
   const { code, stdout } = await cli.run("new-task", "arm", "--robot", "arm.xml");
   expect([code, stdout]).toEqual([0, expect.stringContaining("Starts from the default pose")]);
-  expect(readFileSync(join(folder, "arm.mts"), "utf8")).toContain("the end of a robot goes where it is commanded");
+  const text = readFileSync(join(folder, "arm.mts"), "utf8");
+  expect(text).toContain("the end of a robot goes where it is commanded");
+  // what lies on a table begins on it, not in it
+  expect(text).toContain('startAround({ qpos: 0.05, qvel: 0.05, except: ["cube"] })');
 });
 
 const urdf = `<robot name="cart"><link name="base"><inertial><mass value="4"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -294,25 +297,25 @@ test("what is raised is a joint that floats or slides, by a length or between tw
   const { startAround } = await import("../../../src/index.ts");
   const path = join(folder, "raise.xml");
   writeFileSync(path, legged(0.3, 'ctrlrange="-20 20"'));
-  const made = (raise: unknown, qpos = 0, numEnvs = 1) =>
+  const made = (given: object, qpos = 0, numEnvs = 1) =>
     makeVec(
       {
         id: "r",
         model: path,
         frameSkip: 1,
         maxEpisodeSteps: 9,
-        observe: { q: "qpos" },
+        observe: { q: "qpos", v: "qvel" },
         reward: { one: "1.0" },
-        reset: startAround({ qpos, raise } as never),
+        reset: startAround({ qpos, qvel: qpos, ...given }),
       } as never,
       { numEnvs, device: "cpu" } as never,
     );
-  await using env = await made(["root", 0.25]);
+  await using env = await made({ raise: ["root", 0.25] });
   const { observations } = await env.reset();
   expect(observations[2]).toBeCloseTo(0.55, 6);
-  await using many = await made(["root", [0.1, 0.2]], 0.5, 64);
+  await using many = await made({ raise: ["root", [0.1, 0.2]] }, 0.5, 64);
   const starts = (await many.reset({ seed: 1 })).observations;
-  const column = (k: number) => Array.from({ length: 64 }, (_, w) => starts[11 * w + k]);
+  const column = (k: number) => Array.from({ length: 64 }, (_, w) => starts[21 * w + k]);
   expect(Math.min(...column(2))).toBeGreaterThanOrEqual(0.4);
   expect(Math.max(...column(2))).toBeLessThanOrEqual(0.5 + 1e-6);
   expect(Math.max(...column(2)) - Math.min(...column(2))).toBeGreaterThan(0.08);
@@ -326,8 +329,17 @@ test("what is raised is a joint that floats or slides, by a length or between tw
     [-1, 0.1],
     ...[[], [0.1], [0.2, 0.1], [0.1, NaN], [0.1, 0.2, 0.3], ["0.1", "0.2"]].map((by) => ["root", by]),
   ])
-    await expect(made(raise)).rejects.toMatchObject({ code: "bad-term" });
-  await expect(made(["rot", 0.1])).rejects.toMatchObject({ code: "unknown-name" });
+    await expect(made({ raise })).rejects.toMatchObject({ code: "bad-term" });
+  await expect(made({ raise: ["rot", 0.1] })).rejects.toMatchObject({ code: "unknown-name" });
+
+  await using held = await made({ except: ["root", 2] }, 0.5, 8);
+  const first = (await held.reset({ seed: 1 })).observations;
+  const all = (k: number) => Array.from({ length: 8 }, (_, w) => first[21 * w + k]);
+  for (const k of [0, 1, 4, 5, 6, 8, 11, 16, 18]) expect(all(k), `${k}`).toEqual(Array(8).fill(0));
+  for (const k of [7, 9, 10, 17, 19, 20]) expect(all(k), `${k}`).not.toContain(0);
+  for (const except of ["root", [99], [1.5], [null]])
+    await expect(made({ except })).rejects.toMatchObject({ code: "bad-term" });
+  await expect(made({ except: ["rot"] })).rejects.toMatchObject({ code: "unknown-name" });
 });
 
 test.each([

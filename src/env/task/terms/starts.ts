@@ -20,6 +20,8 @@ export interface StartOptions {
    * length, to which `qpos` adds its noise, or drawn between two, to which it does not, so that feet start on the floor.
    */
   readonly raise?: readonly [joint: string | number, by: number | readonly [least: number, most: number]];
+  /** Joints, by name or id, that no noise moves: of what lies on a table. Default: none. */
+  readonly except?: readonly (string | number)[];
 }
 
 /** Where in qpos a joint is raised. */
@@ -44,12 +46,24 @@ function raisedPlace(model: Model, raise: unknown): number {
   return model.jnt_qposadr[id] + (type === mjtJoint.FREE ? 2 : 0);
 }
 
+/** Joints that no noise moves. */
+function heldJoints(model: Model, except: unknown): ReadonlySet<number> {
+  const isJoint = (j: unknown) => typeof j === "string" || (Number.isInteger(j) && (j as number) in model.jnt_type);
+  needs(
+    Array.isArray(except) && except.every(isJoint),
+    "except of startAround",
+    except,
+    "a list of joints by name or id",
+  );
+  return new Set((except as (string | number)[]).map((j) => (typeof j === "string" ? idOf(model, "joint", j) : j)));
+}
+
 /** A start near qpos0 or a keyframe. */
 export const startAround =
   (options: StartOptions = {}) =>
   (s: StartScene): Start => {
-    const { qpos = 0, qvel = 0, normal = false, key, raise } = options;
-    needsOptions("startAround", options, ["qpos", "qvel", "normal", "key", "raise"]);
+    const { qpos = 0, qvel = 0, normal = false, key, raise, except = [] } = options;
+    needsOptions("startAround", options, ["qpos", "qvel", "normal", "key", "raise", "except"]);
     for (const [name, scale] of Object.entries({ qpos, qvel }))
       needs(isNumber(scale) && scale >= 0, `${name} of startAround`, scale, "a number of at least 0");
     const { model } = s;
@@ -65,12 +79,15 @@ export const startAround =
     const by = raise?.[1] ?? 0;
     const least = typeof by === "number" ? by : by[0];
     if (at >= 0) start[at] = add(start[at], least);
+    const speeds: ArrayLike<Scalar> = id < 0 ? new Float64Array(model.nv) : row(model.key_qvel, model.nv);
     const moved = noisy(start, qpos);
+    const fast = noisy(speeds, qvel);
+    const held = heldJoints(model, except);
+    const jointAt = (i: number) => model.jnt_qposadr.findLastIndex((first) => first <= i);
+    start.forEach((x, i) => held.has(jointAt(i)) && (moved[i] = x));
+    fast.forEach((_, i) => held.has(model.dof_jntid[i]) && (fast[i] = speeds[i]));
     if (typeof by !== "number") moved[at] = add(start[at], mul(s.random.uniforms(1)[0], by[1] - least));
-    return {
-      qpos: moved,
-      qvel: noisy(id < 0 ? new Float64Array(model.nv) : row(model.key_qvel, model.nv), qvel),
-    };
+    return { qpos: moved, qvel: fast };
   };
 
 export interface PushOptions {
