@@ -15,7 +15,7 @@ import type { UniformValues } from "./device/uniforms.ts";
 import { dqnShape, planDqnLearner, type DqnShape } from "./dqn/arenas.ts";
 import { learnBatch, setUniforms } from "./dqn/batch.ts";
 import { dqnConfig, epsilonAt, type DqnConfig } from "./dqn/config.ts";
-import { DqnLearner } from "./dqn/learner.ts";
+import type { DqnLearner } from "./dqn/learner.ts";
 import { dqnPolicyOf, namedDqn } from "./dqn/policy.ts";
 import { shapesOf, type NamedArray } from "./networks/networks.ts";
 import type { Instead, Policy } from "./networks/policy.ts";
@@ -70,6 +70,7 @@ export class Dqn extends OffPolicy<DqnConfig, DqnLearner, DqnMetrics> {
     const device = learnerDeviceOf(env);
     const settled = settleDqn(env, options);
     const { config, seed, shape } = settled;
+    const { DqnLearner } = await import("./dqn/learner.ts"); // a page that learns otherwise loads none
     const learner = await DqnLearner.create(device, shape, config.doubleQ);
     return withReplay(learner, env, settled, (bound, replay) => {
       learner.initialize(env, seed);

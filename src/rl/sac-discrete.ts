@@ -19,7 +19,7 @@ import type { Batch } from "./replay/learner.ts";
 import { planSacDiscreteLearner, sacDiscreteShape, type SacDiscreteShape } from "./sac-discrete/arenas.ts";
 import { learnBatch, setUniforms } from "./sac-discrete/batch.ts";
 import { sacDiscreteConfig, type SacDiscreteConfig } from "./sac-discrete/config.ts";
-import { SacDiscreteLearner } from "./sac-discrete/learner.ts";
+import type { SacDiscreteLearner } from "./sac-discrete/learner.ts";
 import { namedSacDiscrete, sacDiscretePolicyOf } from "./sac-discrete/policy.ts";
 
 export interface SacDiscreteOptions extends Partial<SacDiscreteConfig>, OffPolicyOptions {}
@@ -67,6 +67,7 @@ export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteL
     const device = learnerDeviceOf(env);
     const settled = settleSacDiscrete(env, options);
     const { config, seed, shape } = settled;
+    const { SacDiscreteLearner } = await import("./sac-discrete/learner.ts"); // a page that learns otherwise loads none
     const learner = await SacDiscreteLearner.create(device, shape);
     return withReplay(learner, env, settled, (bound, replay) => {
       learner.initialize(env, seed, config.initialTemperature);

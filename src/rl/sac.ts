@@ -25,7 +25,7 @@ import { planSacLearner, sacShape, type SacShape } from "./sac/arenas.ts";
 import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
 import { rowsOfSample, sacConfig, type SacConfig } from "./sac/config.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
-import { SacLearner } from "./sac/learner.ts";
+import type { SacLearner } from "./sac/learner.ts";
 import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
 
 export interface SacOptions extends Partial<SacConfig>, OffPolicyOptions {}
@@ -84,6 +84,7 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     const device = learnerDeviceOf(env);
     const settled = settleSac(env, options);
     const { config, seed, shape } = settled;
+    const { SacLearner } = await import("./sac/learner.ts"); // a page that learns otherwise loads none
     const learner = await SacLearner.create(device, shape);
     // starts of samples keep away from the newest rows
     const drawn = { ...settled, config: { ...config, nSteps: rowsOfSample(config) } };
