@@ -51,16 +51,27 @@ export class Column extends RowReader {
   readonly isOwn: boolean;
   /** The least that an element is in any world, as far as it is known. */
   readonly least: (index: number) => number;
+  /**
+   * Copies what each world has of its own to where indices known only at run time can read it from here on, in
+   * straight-line kernels too.
+   */
+  readonly copyOwn: () => void;
 
   constructor(name: string, data: ArrayLike<number>, type: "f32" | "i32", own?: OwnValues) {
     super();
     this.isOwn = own !== undefined;
     this.least = (index) => own?.least?.(index) ?? data[index];
     const shared = table(name, data, type);
+    let all = own?.all;
+    this.copyOwn = () => {
+      if (!own || own.all) return;
+      all ??= array(name, data.length);
+      for (let i = 0; i < data.length; i++) all.set(i, own.at(i) ?? data[i]);
+    };
     this.at = (index) => {
       if (!own) return shared(index);
       if (!isNode(index)) return own.at(index) ?? shared(index);
-      if (own.all) return own.all.get(index);
+      if (all) return all.get(index);
       throw atRunTime(name);
     };
   }
@@ -70,7 +81,7 @@ const atRunTime = (name: string): CorralError =>
   new CorralError(
     "per-world-index",
     `${name} differs between worlds, and this model's kernel reads it at an index known only at run time. ` +
-      `Randomise less of it.`,
+      `Kernels with loops can: take unroll: false, or randomise less of it.`,
     { name },
   );
 

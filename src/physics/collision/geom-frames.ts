@@ -12,11 +12,16 @@ export interface GeomFrames {
   body(body: number): Vec3;
 }
 
-/** Frames of geoms; those in registers are copied to where a runtime index can read them, before it does. */
+/**
+ * Frames of geoms; those in registers are copied to where a runtime index can read them, before it does, and so are sizes
+ * that are a world's own.
+ */
 export function framesOf(m: ModelView, d: WorldData): GeomFrames & { copy(): void } {
   const from = { pos: d.geom_xpos, mat: d.geom_xmat };
   let readable = from;
   const copy = () => {
+    m.geom_size.copyOwn();
+    m.geom_rbound.copyOwn();
     if (readable === from) readable = { pos: indexed(from.pos), mat: indexed(from.mat) };
   };
   const of = (g: Int) => (isNode(g) ? readable : from);

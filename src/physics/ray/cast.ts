@@ -87,6 +87,10 @@ export class RayCaster {
     if (surfaces && types.includes(mjtGeom.HFIELD)) this.#fields = new FieldRays(surfaces);
     const isLooped = this.#kinds.some(([type, members]) => members.length > inLine(type));
     this.#frames = indexedFrames(d.geom_xpos, d.geom_xmat, isLooped);
+    if (isLooped) {
+      m.geom_size.copyOwn();
+      m.geom_rbound.copyOwn();
+    }
   }
 
   /** The nearest geom that a ray meets. */

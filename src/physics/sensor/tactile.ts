@@ -165,6 +165,7 @@ export function tactile(
       members.map((k) => others[k]),
       "i32",
     );
+    m.geom_size.copyOwn();
     loop(members.length, (i) => look(type, placeAt(i), m.geom_size.vec3(geomAt(i))));
   }
   loop(3 * count, (k) => write(k, result.get(k)));
