@@ -14,6 +14,7 @@ import {
   mjtSensor,
   mjtTrn,
 } from "./enums.ts";
+import { numbersNotHeld } from "./held-numbers.ts";
 import { isImage, isLong, LONG_MOST } from "./long-sensors.ts";
 import { assertModel, describe, type Model } from "./model.ts";
 import { distancePairs, geomPairs, hasFormula, isMeasured } from "./pairs.ts";
@@ -274,7 +275,12 @@ const sensors: Check = (model, found) => {
   }
 };
 
-const CHECKS: readonly Check[] = [options, bodies, geoms, equalities, actuators, sensors];
+const numbers: Check = (model, found) => {
+  for (const { field, object, value } of numbersNotHeld(model))
+    found.add(`${field} that no float32 holds (3.4e38 at most)`, `${object} (${value})`);
+};
+
+const CHECKS: readonly Check[] = [options, numbers, bodies, geoms, equalities, actuators, sensors];
 
 /** Everything the model uses that this release does not simulate; empty if it can run. */
 export function unsupportedFeatures(model: Model): UnsupportedFeature[] {

@@ -81,7 +81,7 @@ const atRunTime = (name: string): CorralError =>
   new CorralError(
     "per-world-index",
     `${name} differs between worlds, and this model's kernel reads it at an index known only at run time. ` +
-      `Kernels with loops can: take unroll: false, or randomise less of it.`,
+      `Kernels with loops can (--rolled), or randomise less of it.`,
     { name },
   );
 

@@ -44,6 +44,23 @@ const REFUSED: readonly [string, string, string][] = [
     }),
     `sensor "x" of 16512: lower its resolution or leave out data`,
   ],
+  [
+    "body_mass that no float32 holds (3.4e38 at most)",
+    wrap({ world: `<body name="star"><freejoint/><geom size="1" mass="1e40"/></body>` }),
+    `body "star" (1e+40)`,
+  ],
+  [
+    "body_pos that no float32 holds (3.4e38 at most)",
+    wrap({ world: `<body name="post" pos="0 -1e300 0"><geom size="1"/></body>` }),
+    `body "post" (-1e+300)`,
+  ],
+  ["qpos0 that no float32 holds (3.4e38 at most)", wrap({ joint: `type="slide" ref="1e39"` }), `joint "j" (1e+39)`],
+  ["dof_damping that no float32 holds (3.4e38 at most)", wrap({ joint: `damping="1e39"` }), `joint "j" (1e+39)`],
+  [
+    "gravity that no float32 holds (3.4e38 at most)",
+    wrap({ option: `<option gravity="0 0 -1e39"/>` }),
+    "<option> (-1e+39)",
+  ],
 ];
 
 describe("unsupported features are refused", () => {
