@@ -28,7 +28,7 @@ import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { BodyTerms, ImplicitDofs } from "./body-terms.ts";
 import type { DofVector, Frame, ProductsOf, SolverSpace } from "./space.ts";
 import type { Weights } from "./trees.ts";
-import { DofHessian, factorsOverDofs } from "./dof-hessian.ts";
+import { hessianOverDofs, type OverDofs } from "./over-dofs.ts";
 import { FreeBodies, freeBodies } from "./free-bodies.ts";
 import { BodyContacts, push, type BodyContact } from "./body-contacts.ts";
 import { dotRows, squareByMass, sumForces, visitResidual } from "./body-sums.ts";
@@ -68,7 +68,7 @@ export class BodySpace implements SolverSpace {
   readonly #free: FreeBodies | undefined;
   readonly #touched: TouchedTrees | undefined;
   /** What solves all that couples bodies, if anything does. */
-  readonly #dofs: DofHessian | undefined;
+  readonly #dofs: OverDofs | undefined;
   /** What solves it where it is little. */
   readonly #direct: FewCouplings | undefined;
   /** Spatial motions of the bodies that belong to qvel, qacc and search. */
@@ -111,9 +111,7 @@ export class BodySpace implements SolverSpace {
     this.#frames = bodyFrames(m, d);
     const coupled = rows.filter(({ jac }) => jac.length > 1);
     this.#hessians = current().wide ? coupled.map(() => variable("row_hessian")) : undefined;
-    this.#dofs = factorsOverDofs(m, contacts, coupled)
-      ? new DofHessian(m, d, this.#frames, contacts, coupled)
-      : undefined;
+    this.#dofs = hessianOverDofs(m, d, this.#frames, contacts, coupled);
     const free = !this.#dofs && m.form.hasRoom && contacts.anyCoupled ? freeBodies(m.model) : [];
     this.#free = free.length > 0 ? new FreeBodies(m, this.#frames, free) : undefined;
     this.#contacts = new BodyContacts(m, d, contacts, this.#frames, this.#free);
@@ -355,7 +353,7 @@ export class BodySpace implements SolverSpace {
     };
     if (dofs || (this.#couplings.length === 0 && !contacts.anyCoupled)) {
       const { dof, body } = this.#downhill;
-      solveTrees(dof, body);
+      when(dofs?.isWhole ? not(dofs.couples) : true, () => solveTrees(dof, body));
       const diagonal = (i: Int) => add(this.#tree.armature(i), this.#diagonal.at(i));
       const hessians = () => this.#couplings.map(({ hessian }) => hessian.get());
       if (dofs) when(dofs.couples, () => dofs.solveAll({ law: this.#law, hessians, diagonal, ...vectors }));

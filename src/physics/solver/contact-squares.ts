@@ -44,6 +44,34 @@ interface Relative {
   readonly angular: () => Vec3;
 }
 
+/** Of a dof whose body is the second for the sign 1, the first for -1. */
+export function motionOf(m: ModelView, frames: BodyFrames, dof: Int, pos: Vec3, sign: Scalar): Relative {
+  const axis = frames.axis(dof);
+  const [turn, v] = [rotational(axis), translational(axis)];
+  const arm = sub3(pos, frames.centre(m.dof_bodyid.at(dof)));
+  return { linear: scale3(add3(v, cross(turn, arm)), sign), angular: () => scale3(turn, sign) };
+}
+
+/** With W = L Lᵀ of a contact, Lᵀ J of a dof. */
+export function contactSquares({ slots, dim }: ContactRows, slot: Int, law: ContactLaw): (dof: Relative) => Scalar[] {
+  const L = choleskyRows(law, dim);
+  const frame = slots.frame(slot);
+  const axes = [0, 1, 2].map((k) => matRow(frame, k));
+  const along = (k: number, from: number): Vec3 =>
+    axes.reduce<Vec3>(
+      (total, axis, i) => (i + from < k || i + from >= dim ? total : add3(total, scale3(axis, L[i + from][k]))),
+      ZERO3,
+    );
+  const directions = Array.from({ length: dim }, (_, k) => ({ linear: along(k, 0), angular: along(k, 3) }));
+  return ({ linear: point, angular }) => {
+    const spin = dim > 3 ? angular() : ZERO3;
+    return directions.map(({ linear, angular: about }, k) => {
+      const value = k < 3 ? dot3(linear, point) : 0;
+      return dim > 3 ? add(value, dot3(about, spin)) : value;
+    });
+  };
+}
+
 /** The tiles of dofs that move one of two bodies against the other. */
 export class TouchedTiles {
   readonly #m: ModelView;
@@ -83,11 +111,7 @@ export class TouchedTiles {
               const bit = toU32(tiles.dofBit(p));
               const has = (x: Int): Bool => ne(band(x, bit), toU32(0));
               const sign = select(has(moving), select(has(b), 1, -1, "f32"), 0, "f32");
-              const axis = frames.axis(dof);
-              const [turn, v] = [rotational(axis), translational(axis)];
-              const arm = sub3(pos, frames.centre(m.dof_bodyid.at(dof)));
-              const linear = scale3(add3(v, cross(turn, arm)), sign);
-              visitDof(r, { linear, angular: () => scale3(turn, sign) });
+              visitDof(r, motionOf(m, frames, dof, pos, sign));
             }
           });
         },
@@ -127,27 +151,12 @@ export class ContactSquares implements Squares {
 
   collect(index: Int, slot: Int, law: ContactLaw, touch: Touch): void {
     const [contacts, tiles] = [this.#contacts, this.#tiles];
-    const { slots, dim } = contacts;
-    const L = choleskyRows(law, dim);
-    const frame = slots.frame(slot);
-    const axes = [0, 1, 2].map((k) => matRow(frame, k));
-    const along = (k: number, from: number): Vec3 =>
-      axes.reduce<Vec3>(
-        (total, axis, i) => (i + from < k || i + from >= dim ? total : add3(total, scale3(axis, L[i + from][k]))),
-        ZERO3,
-      );
-    const directions = Array.from({ length: dim }, (_, k) => ({ linear: along(k, 0), angular: along(k, 3) }));
-    const pos = slots.pos(slot);
+    const rooted = contactSquares(contacts, slot, law);
+    const pos = contacts.slots.pos(slot);
     const [first, second] = ([0, 1] as const).map((which) => contacts.body(slot, which));
     const touched = this.#reach.each(first, second, pos, (I) => {
       const at = add(mul(index, tiles.count), I);
-      return (r, { linear: point, angular }) => {
-        const spin = dim > 3 ? angular() : ZERO3;
-        directions.forEach(({ linear, angular: about }, k) => {
-          const value = k < 3 ? dot3(linear, point) : 0;
-          this.#rooted[k][r].set(at, dim > 3 ? add(value, dot3(about, spin)) : value);
-        });
-      };
+      return (r, dof) => rooted(dof).forEach((value, k) => this.#rooted[k][r].set(at, value));
     });
     this.#touched.set(index, touched());
     touch(touched());

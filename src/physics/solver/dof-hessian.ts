@@ -10,32 +10,28 @@ import {
   max,
   mul,
   ne,
-  neg,
   not,
   select,
   shl,
   sqrt,
-  sum,
   toU32,
   type Bool,
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
+import type { Model } from "../../model/model.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { Row, RowLaw } from "../constraint/rows.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
-import { bodyMotions } from "../smooth/articulated.ts";
-import { alongDofs } from "../smooth/body-forces.ts";
-import { copyField } from "../smooth/sparsity.ts";
-import { Field, type WorldData, type ModelView } from "../view.ts";
-import type { OnBoth } from "./body-terms.ts";
+import type { Field, ModelView, WorldData } from "../view.ts";
 import { ContactSquares, type Squares } from "./contact-squares.ts";
+import { downhill, pushes, type CoupledSolve } from "./dof-solve.ts";
 import { MOST_TILES, PART, TILE, dofTiles, type DofTiles } from "./dof-tiles.ts";
 import { loneBodies } from "./free-bodies.ts";
 import { PairSquares } from "./pair-squares.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
-import { addProducts, TileFactor, transposed } from "./tile-factor.ts";
+import { addProducts, ENTRIES, TileFactor, transposed, WordTies } from "./tile-factor.ts";
 import { TileMass } from "./tile-mass.ts";
 
 /** Dofs that a world holds a Hessian of; every two tiles may be tied. */
@@ -45,28 +41,17 @@ const MOST_DOFS = TILE * MOST_TILES;
  * those of inner conjugate gradients are. It is in an arena there, to which contacts add their squares: 14 KB a world for 22 dofs.
  */
 const MOST_DOFS_AWAY = 48;
-const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
-
-/** What `solveAll` solves. */
-interface CoupledSolve {
-  readonly law: (index: Int, slot: Int) => ContactLaw;
-  /** Of the rows. */
-  hessians(): readonly Scalar[];
-  /** Of dofs, armature among it. */
-  diagonal(dof: Int): Scalar;
-  readonly gradient: OnBoth;
-  readonly search: OnBoth;
-}
 
 /** Bodies that float alone of a model; more of them touch each other in heaps, for which free-bodies.ts has blocks. */
 const MOST_LOOSE = 3;
 
-/** Whether a Hessian over dofs solves what couples the bodies of a model. */
-export const factorsOverDofs = ({ form, model }: ModelView, contacts: ContactRows, rows: readonly Row[]): boolean =>
+/** Whether they are what a model is made of. */
+export const isLoose = (model: Model): boolean => loneBodies(model).length > MOST_LOOSE;
+
+/** Whether a model has few dofs. */
+export const factorsOverDofs = ({ form, model }: ModelView): boolean =>
   (form.hasRoom ? model.nv <= MOST_DOFS : model.opt.iterations < FEW_ITERATIONS && model.nv <= MOST_DOFS_AWAY) &&
-  model.ntree <= MOST_TILES &&
-  (contacts.anyCoupled || contacts.anyStiff || rows.length > 0) &&
-  loneBodies(model).length <= MOST_LOOSE;
+  model.ntree <= MOST_TILES;
 
 /**
  * M + diagonal + Jᵀ W J of all contacts and rows, as its Cholesky factor in tiles. A tile off the diagonal is there where
@@ -74,6 +59,7 @@ export const factorsOverDofs = ({ form, model }: ModelView, contacts: ContactRow
  * it has not, and trees in which nothing is coupled. All loops have indices that worlds share, so that a vector of worlds loads neighbours.
  */
 export class DofHessian {
+  readonly isWhole = false;
   readonly #m: ModelView;
   readonly #d: WorldData;
   readonly #frames: BodyFrames;
@@ -88,6 +74,7 @@ export class DofHessian {
   readonly #squares: Squares;
   /** Rows times the root of their second derivative, at rows times tiles. */
   readonly #rootedRows: readonly LocalArray[];
+  readonly #ties: WordTies;
   readonly #factor: TileFactor;
 
   constructor(m: ModelView, d: WorldData, frames: BodyFrames, contacts: ContactRows, rows: readonly Row[]) {
@@ -108,7 +95,8 @@ export class DofHessian {
       ? new PairSquares(m, frames, contacts, tiles)
       : new ContactSquares(m, frames, contacts, tiles);
     this.#rootedRows = PART.map((r) => array(`rooted_row${r}`, Math.max(1, rows.length * n), "f32", true));
-    this.#factor = new TileFactor(tiles);
+    this.#ties = new WordTies(tiles);
+    this.#factor = new TileFactor(tiles, this.#ties);
   }
 
   /** Begins a step, whose M is made when it is asked for. */
@@ -160,7 +148,7 @@ export class DofHessian {
     loop(count, (I) => {
       const ofTrees = toU32(least(I));
       const live = this.#live.get();
-      this.#factor.there.set(
+      this.#ties.there.set(
         I,
         this.#isOneTree ? ofTrees : select(this.#has(live, I), band(ofTrees, live), toU32(0), "u32"),
       );
@@ -177,8 +165,8 @@ export class DofHessian {
     });
     const touch = (touched: Int) =>
       loop(count, (I) => {
-        const there = this.#factor.there.get(I);
-        this.#factor.there.set(I, select(this.#has(touched, I), bor(there, touched), there, "u32"));
+        const there = this.#ties.there.get(I);
+        this.#ties.there.set(I, select(this.#has(touched, I), bor(there, touched), there, "u32"));
       });
     this.#squares.begin();
     this.#contacts.slots.each((index, slot) => {
@@ -190,10 +178,8 @@ export class DofHessian {
     this.#squares.end(touch);
   }
 
-  /** Whether the cost of a contact is curved; along a normal that nothing moves it is not. */
-  #pushes({ hessian }: ContactLaw): Bool {
-    const all = Array.from({ length: this.#contacts.anyStiff ? this.#contacts.dim : 1 }, (_, k) => hessian(k, k));
-    return gt(sum(all), 0);
+  #pushes(law: ContactLaw): Bool {
+    return pushes(law, this.#contacts);
   }
 
   get #isOneTree(): boolean {
@@ -253,15 +239,10 @@ export class DofHessian {
 
   /** Solves H search = -gradient for dofs of the trees that are coupled, and the motions of all bodies. */
   solveAll({ law, hessians, diagonal, gradient, search }: CoupledSolve): void {
-    const [m, d, frames] = [this.#m, this.#d, this.#frames];
-    const wrench = new Field("dof_wrench", 6 * m.nbody, 6);
-    const force = new Field("dof_force", m.nv);
+    const solve = downhill(this.#m, this.#d, this.#frames);
     this.collect(law, hessians());
     this.factor(diagonal);
-    copyField(gradient.bodies, wrench);
-    alongDofs(m, d, wrench, (i, f) => force.set(i, neg(add(gradient.dofs.at(i), f))), frames);
-    this.solve((i) => force.at(i), search.dofs);
-    bodyMotions(m, frames, search.dofs, search.bodies);
+    solve({ gradient, search }, (force) => this.solve(force, search.dofs));
   }
 
   /** x = H⁻¹ force, of dofs of the trees that are coupled. */

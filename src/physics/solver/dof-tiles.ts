@@ -26,11 +26,18 @@ export interface TileList {
   has(bits: Int, tile: Int): Bool;
 }
 
-/** Where dofs are, by tile or position: tables at indices that all worlds share. */
-export interface DofTiles extends TileList {
-  /** By position; those after the last dof name dof 0. */
+/** Tiles in which M has anything. */
+export interface MassTiles {
+  readonly count: number;
+  /** By position; as a table, those that have no dof name dof 0. */
   readonly dofs: readonly number[];
   readonly dofOf: (position: Int) => Int;
+  /** By their place in the list: row, column. */
+  readonly ofMass: readonly (readonly [number, number])[];
+}
+
+/** Where dofs are, by tile or position: tables at indices that all worlds share. */
+export interface DofTiles extends TileList, MassTiles {
   readonly isDof: (position: Int) => Bool;
   /** Of a dof in the word of its tile. */
   readonly dofBit: (position: Int) => Int;
@@ -38,8 +45,6 @@ export interface DofTiles extends TileList {
   readonly mask: (tile: Int) => Int;
   /** Tiles before one that are there in all states. */
   readonly least: (tile: Int) => Int;
-  /** Those of M, by their place in the list: row, column. */
-  readonly ofMass: readonly (readonly [number, number])[];
   /** Tiles that each row touches. */
   readonly rowTouches: readonly (readonly number[])[];
   /** Of trees, bit by bit: those of a body, of a dof by its position, of each row; and the tiles that a tree has a dof in. */
@@ -81,13 +86,29 @@ export function tileList(count: number): TileList {
       "tiles_below",
       list.map((I) => (1 << I) - 1),
     ),
-    start: ints(
-      "tile_start",
-      list.map((I) => place(I, 0)),
-    ),
+    start: tileStarts(count),
     has: (bits, tile) => ne(band(bits, toU32(bit(tile))), toU32(0)),
   };
 }
+
+/** Rows and columns of tiles in which some dof moves the other's body. */
+export function massTiles(model: Model, tileOf: (dof: number) => number): [number, number][] {
+  const tiles = new Map<number, [number, number]>();
+  for (let dof = 0; dof < model.nv; dof++) {
+    for (let i = dof; i >= 0; i = model.dof_parentid[i]) {
+      const [I, J] = [tileOf(i), tileOf(dof)].toSorted((a, b) => b - a);
+      tiles.set(place(I, J), [I, J]);
+    }
+  }
+  return [...tiles.values()];
+}
+
+/** Where the row of a tile begins in the list of tiles, diagonal and below. */
+export const tileStarts = (count: number): ((tile: Int) => Int) =>
+  ints(
+    "tile_start",
+    Array.from({ length: count }, (_, I) => place(I, 0)),
+  );
 
 /** `rows`: the dofs of each row that couples several. */
 export function dofTiles(model: Model, rows: readonly (readonly number[])[]): DofTiles {
@@ -97,18 +118,10 @@ export function dofTiles(model: Model, rows: readonly (readonly number[])[]): Do
   const tileOf = new Map(order.map((dof, p) => [dof, Math.floor(p / TILE)]));
   const list = Array.from({ length: count }, (_, I) => I);
 
-  const ofMass: [number, number][] = [];
+  const ofMass = massTiles(model, (dof) => tileOf.get(dof)!);
   const least = list.map(() => 0);
   const there = (I: number, J: number) => I > J && (least[I] = (least[I] | (1 << J)) >>> 0);
-  const massPlaces = new Set<number>();
-  for (let dof = 0; dof < model.nv; dof++) {
-    for (let i = dof; i >= 0; i = model.dof_parentid[i]) {
-      const [I, J] = [tileOf.get(i)!, tileOf.get(dof)!].toSorted((a, b) => b - a);
-      there(I, J);
-      if (!massPlaces.has(place(I, J))) ofMass.push([I, J]);
-      massPlaces.add(place(I, J));
-    }
-  }
+  for (const [I, J] of ofMass) there(I, J);
   const rowTouches = rows.map((dofs) => [...new Set(dofs.map((dof) => tileOf.get(dof)!))].toSorted((a, b) => a - b));
   const rowsOf = Array.from({ length: place(count, 0) }, (): number[] => []);
   rowTouches.forEach((touched, r) => {

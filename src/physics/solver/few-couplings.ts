@@ -34,7 +34,7 @@ import { Field, type ModelView } from "../view.ts";
 import type { BodyContact, BodyContacts } from "./body-contacts.ts";
 import { choleskyRows } from "./coupling.ts";
 import { MOST_TILES, PART, TILE, tileList, type TileList } from "./dof-tiles.ts";
-import { TileFactor } from "./tile-factor.ts";
+import { TileFactor, WordTies } from "./tile-factor.ts";
 
 /** Up to TILE rows whose columns make a tile, and the bodies that they push or that carry those, leaves first. */
 interface RowGroup {
@@ -89,6 +89,7 @@ export class FewCouplings {
   readonly #groups: readonly RowGroup[];
   readonly #tiles: TileList = tileList(MOST_TILES);
   readonly #factor: TileFactor;
+  readonly #ties: WordTies;
   /** Tiles of columns, of all couplings that there are now. */
   readonly #count = variable("couplings", 0, "i32");
   /** By tile: the group of rows, or -1 and a contact, and which of its directions. */
@@ -121,7 +122,8 @@ export class FewCouplings {
     this.#contacts = contacts;
     this.#rows = rows;
     this.#groups = groupsOf(m, rows);
-    this.#factor = new TileFactor(this.#tiles);
+    this.#ties = new WordTies(this.#tiles);
+    this.#factor = new TileFactor(this.#tiles, this.#ties);
     const longest = this.#groups.length + contacts.rows.slots.nconmax * this.#parts + 1;
     const ints = (name: string) => array(`coupling_${name}`, longest, "i32", true);
     this.#list = { group: ints("group"), index: ints("index"), slot: ints("slot"), part: ints("part") };
@@ -215,7 +217,7 @@ export class FewCouplings {
   /** S = 1 + Pᵀ P, as its factor. */
   #factorise(): void {
     const [from, to] = [this.#from, this.#to];
-    const { there } = this.#factor;
+    const { there } = this.#ties;
     const shared = (I: Int, J: Int) => [max(from.get(I), from.get(J)), min(to.get(I), to.get(J))] as const;
     loop(MOST_TILES, (I) => there.set(I, toU32(0)));
     loop(this.#count.get(), (I) => {

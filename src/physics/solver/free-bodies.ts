@@ -24,7 +24,7 @@ import type { Model } from "../../model/model.ts";
 import { addOuter, SYM6, symPlace, spatialInertia, type Sym6 } from "../smooth/articulated.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
 import { Field, type ModelView } from "../view.ts";
-import { BitRows } from "./bit-rows.ts";
+import { BitTies, type Visits } from "./ties.ts";
 
 /** Bodies whose blocks a world holds; 128 take 1.2 MB. */
 const MOST = 128;
@@ -59,9 +59,7 @@ export class FreeBodies {
   readonly #placeOf: (body: Int) => Int;
   /** Blocks below the diagonal by row, as six columns each of six rows: of the Hessian, then of its factor. */
   readonly #blocks: readonly LocalArray[];
-  /** By body, the places of blocks before it, and below it. */
-  readonly #left: BitRows;
-  readonly #below: BitRows;
+  readonly #ties: BitTies;
   readonly #start: (place: Int) => Int;
   /** The factor's triangles on the diagonal, with 1 / pivot in place of pivots. */
   readonly #pivots: readonly LocalArray[];
@@ -77,8 +75,7 @@ export class FreeBodies {
     this.#placeOf = table("free_place", places, "i32");
     const blocks = (n * (n - 1)) / 2;
     this.#blocks = SIX.map((c) => array(`tie_${c}`, 6 * blocks, "f32", true));
-    this.#left = new BitRows("tied_left", n);
-    this.#below = new BitRows("tied_below", n);
+    this.#ties = new BitTies("tied", n);
     const starts = bodies.map((_, i) => (i * (i - 1)) / 2);
     this.#start = table("tie_start", starts, "i32");
     this.#pivots = Array.from({ length: SYM6 }, (_, k) => array(`free_pivot${k}`, n));
@@ -96,8 +93,7 @@ export class FreeBodies {
 
   /** Takes all ties away. */
   clear(): void {
-    this.#left.clear();
-    this.#below.clear();
+    this.#ties.clear();
   }
 
   /** What a constraint between two bodies adds, whose rows are `a` on the one and `b` on the other, with W of its cost: - aᵀ W b. */
@@ -115,9 +111,8 @@ export class FreeBodies {
     const [rows, columns] = [choose(a, b), choose(b, a)];
     const [i, j] = [max(p, q), min(p, q)];
     const block = this.#block(i, j);
-    const isTied = this.#left.has(i, j);
-    this.#left.add(i, j);
-    this.#below.add(j, i);
+    const isTied = this.#ties.has(i, j);
+    this.#ties.tie(i, j);
     const weighed = rows.map((_, i) => SIX.map((c) => sum(rows.map((row, k) => mul(W(i, k), row[c])))));
     const column = (list: readonly (readonly Scalar[])[], c: number) => list.map((x) => x[c]);
     for (const r of SIX) {
@@ -131,7 +126,7 @@ export class FreeBodies {
 
   /** Factors. `stiffness`: of bodies, from what touches them; `diagonal`: of dofs. */
   factor(stiffness: (body: Int) => Sym6, diagonal: (dof: Int) => Scalar): void {
-    const [left, below] = [this.#left, this.#below];
+    const ties = this.#ties;
     loop(this.#bodies.length, (j) => {
       const body = this.#bodyOf(j);
       const K = [...stiffness(body)];
@@ -139,7 +134,7 @@ export class FreeBodies {
       const first = this.#m.body_dofadr.at(body);
       this.#rowsOfDofs(first).forEach((row, k) => addOuter(K, row, row, diagonal(add(first, k))));
       const sums = K.map((x, k) => variable(`pivot_${k}`, x));
-      left.each(j, (k) => {
+      ties.eachBefore(j, (k) => {
         const L = SIX.map((r) => this.#row(j, k, r));
         for (const r of SIX) {
           for (let c = 0; c <= r; c++) {
@@ -148,20 +143,16 @@ export class FreeBodies {
           }
         }
         // elimination ties all that a body before is tied to
-        below.addAbove(j, k);
+        ties.fill(j, k);
       });
       const L = cholesky6(sums.map((s) => s.get()));
       L.forEach((x, k) => this.#pivots[k].set(j, x));
-      below.eachAbove(j, (i) => {
-        const isTied = left.has(i, j);
-        left.add(i, j);
-        this.#column(i, j, L, isTied);
-      });
+      ties.eachBelow(j, (i, isTied, eachShared) => this.#column(i, j, L, isTied, eachShared));
     });
   }
 
   /** The block (i, j) of the factor, from that of the Hessian and the blocks to the left. */
-  #column(i: Int, j: Int, L: Sym6, isTied: Bool): void {
+  #column(i: Int, j: Int, L: Sym6, isTied: Bool, eachShared: Visits): void {
     const block = mul(6, this.#block(i, j));
     loop(6 / TOGETHER, (part) => {
       const offset = mul(TOGETHER, part);
@@ -170,7 +161,7 @@ export class FreeBodies {
         const sums = this.#blocks.map((column, c) => variable(`tie_sum${r}_${c}`, select(isTied, column.get(at), 0)));
         return { at, sums };
       });
-      this.#left.eachShared(i, j, (k) => {
+      eachShared((k) => {
         const left = add(mul(6, this.#block(i, k)), offset);
         const own = rows.map((_, r) => this.#blocks.map((column) => column.get(add(left, r))));
         for (const c of SIX) {
@@ -205,7 +196,7 @@ export class FreeBodies {
         wrench(body),
       );
       const sums = given.map((value, c) => variable(`forward_${c}`, value));
-      this.#left.each(i, (k) => {
+      this.#ties.eachBefore(i, (k) => {
         const y = at(k);
         for (const r of SIX) sums[r].set(sub(sums[r].get(), dotn(this.#row(i, k, r), y)));
       });
@@ -221,7 +212,7 @@ export class FreeBodies {
       const i = sub(n - 1, up);
       const body = this.#bodyOf(i);
       const sums = at(i).map((value, c) => variable(`back_${c}`, value));
-      this.#below.eachAbove(i, (k) => {
+      this.#ties.eachAfter(i, (k) => {
         const v = at(k);
         const rows = SIX.map((r) => this.#row(k, i, r));
         for (const c of SIX) {

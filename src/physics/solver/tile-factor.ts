@@ -16,17 +16,19 @@ import {
   sqrt,
   sub,
   toU32,
+  type Bool,
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
 import { PART, TILE, type TileList } from "./dof-tiles.ts";
+import type { Ties, Visits } from "./ties.ts";
 
 /** The part of a diagonal entry that its sums leave uncertain: float32 rounds a sum of 64 terms by 5e-7 of it, and pivots before it add theirs. */
 const ROUNDING = { exact: 1e-15, float32: 3e-6 };
 /** What a pivot is that is nothing but rounding, as a part of the diagonal entry: large enough that rounding divided by its root stays below ROUNDING. */
 const UNCERTAIN = 1e-4;
 const TINY = 1e-30;
-const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
+export const ENTRIES = Array.from({ length: TILE * TILE }, (_, k) => k);
 
 /** What a tile's sums are made of: TILE rows, each with a number for each term. */
 export type Columns = readonly (readonly Scalar[])[];
@@ -37,90 +39,123 @@ type Sums = readonly (Variable | undefined)[];
 /** The tiles of a matrix as variables, from which the factor takes away; `at`: their place in the list of all. */
 interface Matrix {
   diagonal(tile: Int, at: Int): Sums;
-  below(row: Int, column: Int, at: Int): readonly Variable[];
+  below(row: Int, column: Int, at: Int, isTied: Bool): readonly Variable[];
 }
 
 /** Runs its body in worlds that have a tile. */
 type Each = (tile: Int, body: () => void) => void;
 
-export class TileFactor {
+/** Tiles whose bits are one word. */
+export class WordTies implements Ties {
   /** For each tile of the diagonal, bits of those before it that are there with it: set before factoring, which adds fill. */
   readonly there: LocalArray;
   readonly #tiles: TileList;
-  readonly #entries: readonly LocalArray[];
-  readonly #x: readonly LocalArray[];
 
   constructor(tiles: TileList) {
+    this.#tiles = tiles;
+    this.there = array("tiles_there", tiles.count, "u32");
+  }
+
+  #before(row: Int): Int {
+    return band(this.there.get(row), toU32(this.#tiles.below(row)));
+  }
+
+  #each(count: Int, bits: Int, visit: (tile: Int) => void): void {
+    loop(count, (K) => when(this.#tiles.has(bits, K), () => visit(K)));
+  }
+
+  eachBefore(row: Int, visit: (column: Int) => void): void {
+    this.#each(row, this.#before(row), visit);
+  }
+
+  fill(): void {}
+
+  eachBelow(column: Int, visit: (row: Int, isTied: Bool, eachShared: Visits) => void): void {
+    const { count, bit, has } = this.#tiles;
+    const before = this.#before(column);
+    loop(
+      count,
+      (I) => {
+        const ofI = this.there.get(I);
+        const both = band(ofI, before);
+        const isTied = has(ofI, column);
+        when(or(isTied, ne(both, toU32(0))), () => {
+          this.there.set(I, bor(ofI, toU32(bit(column))));
+          visit(I, isTied, (shared) => this.#each(column, both, shared));
+        });
+      },
+      { start: add(column, 1) },
+    );
+  }
+
+  eachAfter(column: Int, visit: (row: Int) => void): void {
+    const { count, has } = this.#tiles;
+    loop(count, (K) => when(has(this.there.get(K), column), () => visit(K)), { start: add(column, 1) });
+  }
+}
+
+export class TileFactor {
+  readonly #tiles: Pick<TileList, "count" | "start">;
+  readonly #ties: Ties;
+  /** Of the factor, and before it of the matrix if that is stored; row by row at the places of tiles. */
+  readonly entries: readonly LocalArray[];
+  readonly #x: readonly LocalArray[];
+
+  constructor(tiles: Pick<TileList, "count" | "start">, ties: Ties) {
     const n = tiles.count;
     this.#tiles = tiles;
-    this.#entries = ENTRIES.map((k) => array(`factor${k}`, (n * (n + 1)) / 2, "f32", true));
-    this.there = array("tiles_there", n, "u32");
+    this.#ties = ties;
+    this.entries = ENTRIES.map((k) => array(`factor${k}`, (n * (n + 1)) / 2, "f32", true));
     this.#x = PART.map((r) => array(`tile_x${r}`, n));
   }
 
   factor(each: Each, matrix: Matrix): void {
-    const { count, start, below, bit, has } = this.#tiles;
+    const { count, start } = this.#tiles;
+    const ties = this.#ties;
     const column = (J: Int) => {
       const jj = add(start(J), J);
       const sums = matrix.diagonal(J, jj);
       const whole = PART.map((r) => sums[(TILE + 1) * r]!.get());
-      const beforeJ = band(this.there.get(J), toU32(below(J)));
-      loop(J, (K) => {
-        when(has(beforeJ, K), () => {
-          const L = this.#tile(add(start(J), K));
-          addProducts(sums, L, L, sub);
-        });
+      ties.eachBefore(J, (K) => {
+        const L = this.#tile(add(start(J), K));
+        addProducts(sums, L, L, sub);
+        ties.fill(J, K);
       });
       const pivot = cholesky(
         sums.map((s) => s?.get() ?? 0),
         whole,
       );
-      pivot.forEach((x, k) => sums[k] && this.#entries[k].set(jj, x));
-      loop(
-        count,
-        (I) => {
-          const ofI = this.there.get(I);
-          const both = band(ofI, beforeJ);
-          when(or(has(ofI, J), ne(both, toU32(0))), () => {
-            this.there.set(I, bor(ofI, toU32(bit(J))));
-            const ij = add(start(I), J);
-            const own = matrix.below(I, J, ij);
-            loop(J, (K) => {
-              when(has(both, K), () =>
-                addProducts(own, this.#tile(add(start(I), K)), this.#tile(add(start(J), K)), sub),
-              );
-            });
-            // X Lᵀ = tile
-            for (const r of PART) {
-              const x: Scalar[] = [];
-              for (const c of PART) {
-                let rest = own[TILE * r + c].get();
-                for (let k = 0; k < c; k++) rest = sub(rest, mul(x[k], pivot[TILE * c + k]));
-                x.push(mul(rest, pivot[TILE * c + c]));
-                this.#entries[TILE * r + c].set(ij, x[c]);
-              }
-            }
-          });
-        },
-        { start: add(J, 1) },
-      );
+      pivot.forEach((x, k) => sums[k] && this.entries[k].set(jj, x));
+      ties.eachBelow(J, (I, isTied, eachShared) => {
+        const ij = add(start(I), J);
+        const own = matrix.below(I, J, ij, isTied);
+        eachShared((K) => addProducts(own, this.#tile(add(start(I), K)), this.#tile(add(start(J), K)), sub));
+        // X Lᵀ = tile
+        for (const r of PART) {
+          const x: Scalar[] = [];
+          for (const c of PART) {
+            let rest = own[TILE * r + c].get();
+            for (let k = 0; k < c; k++) rest = sub(rest, mul(x[k], pivot[TILE * c + k]));
+            x.push(mul(rest, pivot[TILE * c + c]));
+            this.entries[TILE * r + c].set(ij, x[c]);
+          }
+        }
+      });
     };
     loop(count, (J) => each(J, () => column(J)));
   }
 
   /** Solves with the factor, a tile at a time. */
   solve(each: Each, force: (tile: Int) => readonly Scalar[], set: (tile: Int, x: readonly Scalar[]) => void): void {
-    const { count, start, below, has } = this.#tiles;
-    const triangle = (I: Int) => this.#entries.map((a) => a.get(add(start(I), I)));
+    const { count, start } = this.#tiles;
+    const ties = this.#ties;
+    const triangle = (I: Int) => this.entries.map((a) => a.get(add(start(I), I)));
     const at = (I: Int) => this.#x.map((a) => a.get(I));
     const forward = (I: Int) => {
       const sums = force(I).map((value, r) => variable(`forward_${r}`, value));
-      const there = band(this.there.get(I), toU32(below(I)));
-      loop(I, (K) => {
-        when(has(there, K), () => {
-          const [L, y] = [this.#tile(add(start(I), K)), at(K)];
-          sums.forEach((s, r) => s.set(sub(s.get(), dotn(L[r], y))));
-        });
+      ties.eachBefore(I, (K) => {
+        const [L, y] = [this.#tile(add(start(I), K)), at(K)];
+        sums.forEach((s, r) => s.set(sub(s.get(), dotn(L[r], y))));
       });
       const L = triangle(I);
       const y: Scalar[] = [];
@@ -132,16 +167,10 @@ export class TileFactor {
     };
     const back = (I: Int) => {
       const sums = at(I).map((value, r) => variable(`back_${r}`, value));
-      loop(
-        count,
-        (K) => {
-          when(has(this.there.get(K), I), () => {
-            const [L, v] = [transposed(this.#tile(add(start(K), I))), at(K)];
-            sums.forEach((s, c) => s.set(sub(s.get(), dotn(L[c], v))));
-          });
-        },
-        { start: add(I, 1) },
-      );
+      ties.eachAfter(I, (K) => {
+        const [L, v] = [transposed(this.#tile(add(start(K), I))), at(K)];
+        sums.forEach((s, c) => s.set(sub(s.get(), dotn(L[c], v))));
+      });
       const L = triangle(I);
       const v: Scalar[] = PART.map(() => 0);
       for (const r of PART.toReversed()) {
@@ -161,7 +190,7 @@ export class TileFactor {
 
   /** Rows of a tile of the factor. */
   #tile(at: Int): Columns {
-    return PART.map((r) => PART.map((c) => this.#entries[TILE * r + c].get(at)));
+    return PART.map((r) => PART.map((c) => this.entries[TILE * r + c].get(at)));
   }
 }
 

@@ -6,18 +6,18 @@ import { sumUp } from "../smooth/each-body.ts";
 import { compositeMotions, hasLightDofs } from "../smooth/own-centres.ts";
 import { copyField } from "../smooth/sparsity.ts";
 import { Field, type WorldData, type ModelView } from "../view.ts";
-import { TILE, type DofTiles } from "./dof-tiles.ts";
+import { TILE, type MassTiles } from "./dof-tiles.ts";
 
 /** The inertia matrix of a step, in the tiles in which it has anything. */
 export class TileMass {
   readonly #m: ModelView;
   readonly #d: WorldData;
-  readonly #tiles: DofTiles;
+  readonly #tiles: MassTiles;
   /** Its entries at the places of `ofMass`, after one tile that is zero. */
   readonly #entries: readonly LocalArray[];
   readonly #place: (at: Int) => Int;
 
-  constructor(m: ModelView, d: WorldData, tiles: DofTiles) {
+  constructor(m: ModelView, d: WorldData, tiles: MassTiles) {
     this.#m = m;
     this.#d = d;
     this.#tiles = tiles;
@@ -31,6 +31,11 @@ export class TileMass {
   /** Entry `k` of the tile at a place in the list of all. */
   at(place: Int, k: number): Scalar {
     return this.#entries[k].get(this.#place(place));
+  }
+
+  /** The same of a tile by its number in `ofMass`. */
+  entry(number: Int, k: number): Scalar {
+    return this.#entries[k].get(add(number, 1));
   }
 
   make(): void {
@@ -53,7 +58,7 @@ export class TileMass {
         `tile_has${k}`,
         ofMass.map(([I, J]) => {
           const [row, column] = [dofs[TILE * I + Math.floor(k / TILE)], dofs[TILE * J + (k % TILE)]];
-          return Number(row !== undefined && column !== undefined && moves(column, row));
+          return Number(row >= 0 && column >= 0 && moves(column, row));
         }),
         "i32",
       ),

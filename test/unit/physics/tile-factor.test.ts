@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { tileList, TILE } from "../../../src/physics/solver/dof-tiles.ts";
-import { TileFactor } from "../../../src/physics/solver/tile-factor.ts";
+import { BitTies } from "../../../src/physics/solver/ties.ts";
+import { TileFactor, WordTies } from "../../../src/physics/solver/tile-factor.ts";
 import { array, table, variable, when } from "../../../src/trace/control.ts";
-import { add, gt, mul, toU32, type Int } from "../../../src/trace/scalar.ts";
+import { add, band, gt, mul, ne, toU32, type Int } from "../../../src/trace/scalar.ts";
 import { factorBounds } from "../../support/tolerances.ts";
 import { program, runJs, runWasm, type TestProgram } from "../../support/trace-runner.ts";
 
@@ -64,7 +65,10 @@ function solveDensely({ A, force, live }: Case): number[] {
 /** The inputs of a world: words of tiles that are there, tiles that are asked for, the triangle, the force. */
 const inputsOf = ({ there, live, A, force }: Case): number[] => [...there, ...live.map(Number), ...A.flat(), ...force];
 
-function solver(tiles: number): TestProgram {
+/** How tiles that are there are kept: as words, or as rows of bits. */
+type Kept = "words" | "bits";
+
+function solver(tiles: number, kept: Kept): TestProgram {
   const n = TILE * tiles;
   const inputs = 2 * tiles + (n * (n + 1)) / 2 + n;
   return program(
@@ -94,8 +98,13 @@ function solver(tiles: number): TestProgram {
           I,
           J,
         }));
-      const factor = new TileFactor(tileList(tiles));
-      bits.forEach((word, I) => factor.there.set(I, toU32(word)));
+      const list = tileList(tiles);
+      const ties = kept === "words" ? new WordTies(list) : new BitTies("test", tiles);
+      bits.forEach((word, I) => {
+        if (ties instanceof WordTies) return ties.there.set(I, toU32(word));
+        for (let J = 0; J < I; J++) when(ne(band(toU32(word), toU32(2 ** J)), toU32(0)), () => ties.tie(I, J));
+      });
+      const factor = new TileFactor(list, ties);
       const each = (tile: Int, body: () => void) => when(gt(live.get(tile), 0), body);
       factor.factor(each, {
         diagonal: (J) => whole(J, J).map(({ r, c }) => (c > r ? undefined : variable("d", at(J, J, r, c)))),
@@ -115,8 +124,13 @@ function solver(tiles: number): TestProgram {
 const farthest = (found: readonly number[][], cases: readonly Case[]): number =>
   Math.max(...cases.flatMap((c, w) => solveDensely(c).map((x, i) => Math.abs(x - found[w][i]))));
 
-test.each([1, 2, 5])("solves with %i tiles as dense elimination does", (tiles) => {
-  const p = solver(tiles);
+test.each([
+  [1, "words"],
+  [2, "words"],
+  [5, "words"],
+  [5, "bits"],
+] as const)("solves with %i tiles, kept as %s, as dense elimination does", (tiles, kept) => {
+  const p = solver(tiles, kept);
   fc.assert(
     fc.property(fc.array(caseOf(tiles), { minLength: 1, maxLength: 6 }), (cases) => {
       const worlds = cases.map(inputsOf);
@@ -134,7 +148,7 @@ test.each([1, 2, 5])("solves with %i tiles as dense elimination does", (tiles) =
 test("of a matrix whose pivots are mostly rounding a direction comes that is finite and descends", () => {
   const tiles = 12;
   const n = TILE * tiles;
-  const p = solver(tiles);
+  const p = solver(tiles, "words");
   const unit = fc.array(entry, { minLength: n, maxLength: n });
   fc.assert(
     fc.property(fc.array(unit, { minLength: 4, maxLength: 6 }), unit, (rows, force) => {
