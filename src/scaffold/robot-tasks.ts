@@ -3,6 +3,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
 import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
+import { heldOf, withoutHeld } from "./held.ts";
 import { hasGround } from "./stance.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
@@ -22,12 +23,18 @@ export const CONTROL = 0.02;
 export const frameSkipOf = ({ model }: Robot): number => Math.max(1, Math.round(CONTROL / model.opt.timestep));
 
 /** Controls from actions in [-1, 1], in code. */
-export function actionOf({ motors }: Robot): string {
+export function actionOf({ motors: all }: Robot, held: ReadonlySet<number> = new Set()): string {
+  const motors = all.filter((_, i) => !held.has(i));
+  const kept = all.filter((_, i) => held.has(i)).map(({ home }) => number(home));
   const servos = motors.filter(({ isPosition }) => isPosition).length;
   const what = servos === motors.length ? "angles about those of the start" : "controls about those of the start";
-  return `  // actions in [-1, 1] are ${what}, one for each actuator
+  const named = `    actuators: [
+${motors.map(({ name }) => `      ${text(name)},`).join("\n")}
+    ],${kept.some((home) => home !== "0") ? `\n    others: [${kept.join(", ")}],` : ""}
+`;
+  return `  // actions in [-1, 1] are ${what}, one for each actuator${held.size > 0 ? "; light limbs that no foot hangs from stay there" : ""}
   action: {
-    clip: [-1, 1],
+${held.size > 0 ? named : ""}    clip: [-1, 1],
     scale: ${numbers(motors.map(({ reach }) => reach))},
     offset: ${numbers(motors.map(({ home }) => home))},
   },`;
@@ -81,11 +88,15 @@ function startOf({ model, key, lift }: Robot, qpos: number, qvel: number, base?:
   return `startAround({ ${from}qpos: ${qpos}, qvel: ${qvel}${raised}${except} })`;
 }
 
-/** Entries of a vector by expression: a slice where they follow each other. */
-export const entriesOf = (of: string, at: readonly number[]): string =>
-  at.every((k, i) => k === at[0] + i)
-    ? `${of}[${at[0]}:${at[0] + at.length}]`
-    : `[${at.map((k) => `${of}[${k}]`).join(", ")}]`;
+/** Entries of a vector by expression: slices of those that follow each other. */
+export function entriesOf(of: string, at: readonly number[]): string {
+  const starts = at.flatMap((k, i) => (i === 0 || k !== at[i - 1] + 1 ? [i] : []));
+  const parts = starts.map((from, i) => {
+    const to = (starts[i + 1] ?? at.length) - 1;
+    return from === to ? `${of}[${at[from]}]` : `${of}[${at[from]}:${at[to] + 1}]`;
+  });
+  return parts.length === 1 && at.length > 1 ? parts[0] : `[${parts.join(", ")}]`;
+}
 
 /** The gait, in code: what a task's `control`, and its observations, take. */
 function gaitOf({ legs, period, lift, sway, catches, rights, posture }: RobotGait): string {
@@ -156,8 +167,11 @@ const fallOf = (low: number | undefined): string =>
  */
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
   const robot = gait ? { ...given, motors: shifted(given.motors, gait) } : given;
-  const { model, qpos, motors, mass, span, floor } = robot;
-  const base = baseOf(robot);
+  const { model, qpos, mass, span, floor } = robot;
+  const whole = baseOf(robot);
+  const held = heldOf(robot, whole);
+  const base = withoutHeld(whole, robot, held);
+  const motors = robot.motors.filter((_, i) => !held.has(i));
   // about a gait what falls cost keeps policies from walking (docs/decisions/0156)
   const falls = base.feet.length === 2 && !gait;
   const named = (body: number): string | number => nameOf(model, "body", body) || body;
@@ -248,7 +262,7 @@ ${gait ? gaitOf(gait) : ""}export default defineTask({
   },
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
-${actionOf(robot)}
+${actionOf(robot, held)}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
     linear: linearVelocity(BASE),

@@ -73,7 +73,7 @@ export function defineEnv<O extends object>(given: Task<O>, settings: Settings<O
   const { action, actuation } = actingSpace(task, settings);
   const traced = tracedTask(task, model, vec.observation);
   const nconmax = vec.nconmax ?? defaultContacts(model);
-  const named = shapeOf(traced, model, { options, action, actuators });
+  const named = shapeOf(traced, model, { options, action, part: actuation.part, actuators });
   const shape = mayOverflow({ model, nconmax }) ? { ...named, infos: [...named.infos, CONTACTS_NEEDED] } : named;
   const params: BatchParam[] = [
     ...simParams(model).map((p) => (p.name === "nstep" ? { ...p, initial: vec.frameSkip } : p)),

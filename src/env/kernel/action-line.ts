@@ -35,7 +35,7 @@ export class ActionLine {
     this.kept = Array.from({ length: actionWords(how, space.size) }, (_, i) => variable(`waiting_${i}`, 0));
   }
 
-  /** The action that acts in this step. `length`: control steps of the episode so far (u32). */
+  /** The action that acts in this step, or all controls where actions are for some actuators. `length`: control steps of the episode so far (u32). */
   next(given: readonly Scalar[], length: Int): readonly Scalar[] {
     const { delay, hold } = this.#how;
     const { size } = this.#space;
@@ -57,10 +57,14 @@ export class ActionLine {
   }
 
   #scaled(action: readonly Scalar[]): Scalar[] {
-    const { clip, scale, offset } = this.#how;
-    return action.map((x, i) => {
+    const { clip, scale, offset, part } = this.#how;
+    const scaled = action.map((x, i) => {
       const within = clip ? clipped(x, clip[0], clip[1]) : x;
       return add(mul(within, scale?.[i] ?? 1), offset?.[i] ?? 0);
     });
+    if (!part) return scaled;
+    const controls: Scalar[] = [...part.rest];
+    part.at.forEach((actuator, i) => (controls[actuator] = scaled[i]));
+    return controls;
   }
 }

@@ -3,6 +3,7 @@ import type { CorralError } from "../../core/errors.ts";
 import { badOption, fillInPart } from "../../core/options.ts";
 import type { Model } from "../../model/model.ts";
 import { Box, type Space } from "../space/spaces.ts";
+import { actuatorsOf } from "./actuators.ts";
 import { badTerm, placeOf, within } from "./term-value.ts";
 import { ACTION_OPTIONS, type ActionOptions } from "./options.ts";
 import type { Task } from "./task.ts";
@@ -17,6 +18,16 @@ export interface Actuation {
   readonly clip: readonly [number, number] | undefined;
   readonly scale: readonly number[] | undefined;
   readonly offset: readonly number[] | undefined;
+  /** Where the numbers of an action go among the controls, if not one to each. */
+  readonly part?: ControlPart | undefined;
+}
+
+/** Controls of which actions make a part. */
+export interface ControlPart {
+  /** Actuators that an action is for, in the order of its numbers. */
+  readonly at: readonly number[];
+  /** Controls of all actuators where no action says others. */
+  readonly rest: readonly number[];
 }
 
 const isSpace = (x: unknown): boolean =>
@@ -50,20 +61,27 @@ export function actingSpace<O extends object>(
     options,
   }: { readonly vec: { readonly action?: ActionOptions }; readonly model: Model; readonly options: O },
 ): { action: Space; actuation: Actuation } {
-  const { delay, hold, clip, scale, offset } = fillInPart("action", ACTION_OPTIONS, vec.action ?? {});
+  const filled = fillInPart("action", ACTION_OPTIONS, vec.action ?? {});
+  const { delay, hold, clip, scale, offset } = filled;
 
-  const controls = controlRange(model);
   const place = placeOf(task, "actionSpace");
   const given = task.actionSpace && within(place, () => task.actionSpace!(model, options));
   if (given && !isSpace(given)) throw badTerm(place, "it returns no Box, Discrete or MultiDiscrete");
   if (given && given.kind !== "box") {
-    const [name, value] = Object.entries({ clip, scale, offset }).find(([, v]) => v !== undefined) ?? [];
+    const { actuators, others } = filled;
+    const [name, value] =
+      Object.entries({ actuators, others, clip, scale, offset }).find(([, v]) => v !== undefined) ?? [];
     if (name !== undefined) throw bad(name, value, "it to Box actions only; these are whole numbers");
     return { action: given, actuation: { delay, hold, clip: undefined, scale: undefined, offset: undefined } };
   }
 
-  const size = given?.size ?? model.nu;
+  const part = partOf(model, filled, given);
+  const all = controlRange(model);
+  const controls = part ? { low: entries(all.low, part), high: entries(all.high, part) } : all;
+  const size = part?.at.length ?? given?.size ?? model.nu;
   const ranged = scale === "ctrlrange";
+  if (ranged && size !== controls.low.length)
+    throw bad("scale", scale, `it for ${model.nu} actions, one for each actuator`);
   if (
     ranged &&
     (offset !== undefined || !controls.low.every((x, i) => Number.isFinite(x) && Number.isFinite(controls.high[i])))
@@ -72,8 +90,31 @@ export function actingSpace<O extends object>(
   const half = (sign: number) => Array.from(controls.low, (low, i) => (controls.high[i] + sign * low) / 2);
   const factors = ranged ? half(-1) : perEntry("scale", scale, size);
   const offsets = ranged ? half(1) : perEntry("offset", offset, size);
-  const actuation = { delay, hold, clip, scale: factors, offset: offsets };
-  return { action: given ?? scaledSpace(controls, actuation, ranged), actuation };
+  const actuation = { delay, hold, clip, scale: factors, offset: offsets, part };
+  const space = given && part ? new Box({ low: entries(given.low, part), high: entries(given.high, part) }) : given;
+  return { action: space ?? scaledSpace(controls, actuation, ranged), actuation };
+}
+
+const entries = (list: ArrayLike<number>, { at }: ControlPart): number[] => at.map((i) => list[i]);
+
+/** The actuators that actions are for, where options name them. */
+function partOf(model: Model, { actuators, others }: ActionOptions, given: Box | undefined): ControlPart | undefined {
+  if (!actuators) {
+    if (others === undefined) return undefined;
+    throw bad("others", others, "actuators too, which says what actions are for");
+  }
+  if (given && given.size !== model.nu)
+    throw bad(
+      "actuators",
+      actuators,
+      `it for an actionSpace of ${model.nu} numbers, one for each actuator, not ${given.size}`,
+    );
+  const named = new Set(actuators.flatMap((pattern) => actuatorsOf(model, pattern)));
+  const left = Array.from({ length: model.nu }, (_, i) => i).filter((i) => !named.has(i));
+  const kept = perEntry("others", others ?? 0, left.length)!;
+  const rest = Array<number>(model.nu).fill(0);
+  left.forEach((i, k) => (rest[i] = kept[k]));
+  return { at: [...named].sort((a, b) => a - b), rest };
 }
 
 function perEntry(name: string, value: number | readonly number[] | undefined, size: number): number[] | undefined {

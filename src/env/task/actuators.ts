@@ -70,7 +70,7 @@ export function drawnPlace({ drawn }: ActuatorPlan, name: AmountName, actuator: 
 }
 
 /** Actuators that a pattern means; those without a name are called as their joints. Throws `unknown-name` with the nearest names. */
-function actuatorsOf(model: Model, pattern: string): number[] {
+export function actuatorsOf(model: Model, pattern: string): number[] {
   const names = actuatorNames(model);
   const isPattern = pattern.includes("*");
   const ids = names.flatMap((name, id) => {

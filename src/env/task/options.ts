@@ -1,6 +1,6 @@
 // options of actions, observations and rewards, of a task or of a batch
 import type { Given, OptionTable } from "../../core/options.ts";
-import { boolean, described, range, real, unchecked } from "../../core/schema.ts";
+import { boolean, described, list, range, real, text, unchecked } from "../../core/schema.ts";
 
 /** What is done to actions before they act, in this order. All but `delay` and `hold` are of Box spaces. */
 export const ACTION_OPTIONS = {
@@ -17,6 +17,14 @@ export const ACTION_OPTIONS = {
     max: 1000,
     integer: true,
     doc: "control steps that an action acts for; those given in between are passed over",
+  },
+  actuators: {
+    kind: list(text(), { min: 1 }),
+    doc: "names or patterns (`left_*`) of the actuators that actions are for, in the model's order; the others keep `others`",
+  },
+  others: {
+    kind: unchecked<number | readonly number[]>("a number, or one for each other actuator"),
+    doc: "controls of the actuators that `actuators` leaves out, 0 unless given: a number, or one for each in the model's order",
   },
   clip: { kind: range(), doc: "actions are clipped to [low, high]" },
   scale: {

@@ -14,6 +14,7 @@ import { Draws } from "./draws.ts";
 import { groupsOf, type ObservationGroup } from "./observation-groups.ts";
 import { drawnNumbers, drawScene } from "./draw-scene.ts";
 import { randomPlan, sourcesOf, type RandomPlan } from "./randomise.ts";
+import type { ControlPart } from "./action-options.ts";
 import type { Space } from "../space/spaces.ts";
 import type { AmountName, Disturbance, MemoryOptions, Named, Scene, Task, Update } from "./task.ts";
 import { badTerm, describeReturn, isPlainObject, placeOf, within } from "./term-value.ts";
@@ -91,6 +92,14 @@ function watchedData(model: Model) {
   return { d, seen, atStart, starting };
 }
 
+interface ShapeSettings<O extends object> {
+  readonly options: O;
+  readonly action: Space;
+  /** Controls that actions are for, if not all. */
+  readonly part: ControlPart | undefined;
+  readonly actuators: ActuatorPlan;
+}
+
 /**
  * Traces a task's functions into nothing.
  * @throws CorralError bad-task, bad-term, term-syntax, term-shape, unknown-name, and what the functions throw
@@ -98,7 +107,7 @@ function watchedData(model: Model) {
 export function shapeOf<O extends object>(
   traced: TracedTask<O>,
   model: Model,
-  { options, action, actuators }: { readonly options: O; readonly action: Space; readonly actuators: ActuatorPlan },
+  { options, action, part, actuators }: ShapeSettings<O>,
 ): TaskShape {
   const { task } = traced;
   const params = paramParts(task);
@@ -163,7 +172,7 @@ export function shapeOf<O extends object>(
             amount.shared ? 1 : amount.actuators.length,
           );
       const forces = forcesOf(traced, model, scene);
-      checkControl(traced, model, scene);
+      checkControl(traced, model, part ? { ...scene, action: unknown(model.nu) } : scene);
       const infos = Object.keys(traced.info(scene));
       const resetInfos = starting(() => Object.keys(traced.resetInfo({ ...scene, fresh: true })));
       const terminations = Object.keys(traced.terminated(scene));
