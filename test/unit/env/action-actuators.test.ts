@@ -34,7 +34,7 @@ const task = (more: Partial<Task<object>> = {}) =>
 const arms: VecOptions["action"] = { actuators: ["arm_*"], others: 0.5 };
 
 /** The controls after a step with these actions. */
-async function controlled(given: Task<object> | ReturnType<typeof task>, options: VecOptions, actions: number[]) {
+async function controlled(given: Task<object>, options: Partial<VecOptions>, actions: number[]) {
   await using env = await makeVec(given, { numEnvs: 1, device: "cpu-f64", seed: 1, ...options });
   await env.reset();
   const { observations, rewards } = await env.step([actions]);
@@ -50,7 +50,7 @@ test("numbers go to the actuators that are named, in the model's order", async (
     [1, 3],
   ]);
   // what is observed and rewarded is the action as it was given
-  expect([...observations.slice(6)]).toEqual([0.25, -2, 0, 0]);
+  expect(Array.from(observations.slice(6))).toEqual([0.25, -2, 0, 0]);
   expect(reward).toBe(0.25 * 0.25 + 4);
 });
 
