@@ -1,8 +1,9 @@
-// how far float32 alone throws a model where it starts: forces that cancel, places far from the origin, friction too stiff for it
+// how far float32 alone throws a model where it starts: forces that cancel, places far off, friction too stiff for it, twin faces
 import type { Model } from "./model-data.ts";
 import { mjtCone, mjtJoint } from "./enums.ts";
 import { listen, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
 import { geomPairs } from "./pairs.ts";
+import { areTwins, type Touch } from "./twin-faces.ts";
 
 /** Poses of keyframes that are tried, the first of them. */
 const MOST_KEYS = 16;
@@ -16,11 +17,13 @@ const RAISED = { below: 2e-7, beside: 1e-2, keptTo: 2e-8 };
 /** What places lose is told from here on, m/s or rad/s. */
 const TOLD = 1e-5;
 
-/** A contact's first row, its number of rows, and its distance. */
-interface Start {
+/** What forces at other corners throw at the least (m/s, rad/s): those at the start need not be those of later. */
+const TWINS_THROW = 1e-3;
+
+/** A contact's first row, its number of rows, and where it is. */
+interface Start extends Touch {
   readonly address: number;
   readonly rows: number;
-  readonly dist: number;
 }
 
 /** The contacts. Their list is a copy of all of them, each time that it is named, and stays until it is deleted. */
@@ -30,8 +33,10 @@ function startsOf(data: MjData, isPyramidal: boolean): Start[] {
     return Array.from({ length: data.ncon }, (_, i) => {
       const contact = list.get(i)!;
       try {
-        const { dim, dist, efc_address: address } = contact;
-        return { address, rows: isPyramidal && dim > 1 ? 2 * (dim - 1) : dim, dist };
+        const { dim, dist, efc_address: address, geom1, geom2 } = contact;
+        const [pos, frame] = [contact.pos, contact.frame].map((list) => Array.from(list as Float64Array));
+        const rows = isPyramidal && dim > 1 ? 2 * (dim - 1) : dim;
+        return { address, rows, dist, geoms: [geom1, geom2], pos, normal: frame.slice(0, 3) };
       } finally {
         contact.delete();
       }
@@ -39,6 +44,12 @@ function startsOf(data: MjData, isPyramidal: boolean): Start[] {
   } finally {
     list.delete();
   }
+}
+
+/** Whether hulls of one outline lie on each other. */
+function hasTwins(contacts: readonly Start[], model: Model, data: MjData): boolean {
+  const first = new Map(contacts.map((contact) => [contact.geoms.join(), contact]));
+  return [...first.values()].some((contact) => areTwins(model, data, contact));
 }
 
 /** By how much weights turn joints about anchors that float32 places to half a last place: what is far from the origin, and light. */
@@ -74,7 +85,7 @@ function raisedShares(contacts: readonly Start[], data: MjData, A: (row: number)
 /**
  * What rounding leaves of a velocity (m/s, rad/s) after the first step from qpos0 or a keyframe, whichever is most: by how
  * much each force of MuJoCo's constraints pulls at a dof, in float32's last place, all added up, and as far as a contact is
- * stiffer than float32 has it. Undefined if no contact starts inside of anything and places lose little, or MuJoCo cannot say.
+ * stiffer than float32 has it; and `TWINS_THROW` where hulls of one outline lie on each other. Undefined if no contact starts inside of anything and places lose little, or MuJoCo cannot say.
  */
 export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): number | undefined {
   try {
@@ -90,7 +101,9 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
         if (inPlaces > TOLD) most = Math.max(most ?? 0, inPlaces);
         if (!collides) continue;
         mujoco.mj_collision(mj, data);
-        if (!startsOf(data, isPyramidal).some(({ dist }) => dist < 0)) continue;
+        const starts = startsOf(data, isPyramidal);
+        if (!starts.some(({ dist }) => dist < 0)) continue;
+        if (hasTwins(starts, model, data)) most = Math.max(most ?? 0, TWINS_THROW);
         listen(() => mujoco.mj_forward(mj, data));
         const pulls = new Float64Array(model.nv);
         const [jacobian, force] = [data.efc_J as Float64Array, data.efc_force as Float64Array];
