@@ -1,18 +1,18 @@
 // rows of bits: which blocks of a matrix a world has, visited at indices that all worlds share
 import { array, loop, table, when, type LocalArray } from "../../trace/control.ts";
-import { add, band, bor, mul, ne, shl, shr, toI32, toU32, type Bool, type Int } from "../../trace/scalar.ts";
+import { add, band, bor, min, mul, ne, shl, shr, toI32, toU32, type Bool, type Int } from "../../trace/scalar.ts";
 
 /** Bits of a word. */
 const WORD = 32;
 
-/** For each of `count` rows, a set of whole numbers below `count`. */
+/** For each of `rows` rows, a set of whole numbers below `count`. */
 export class BitRows {
   readonly #words: number;
   readonly #bits: LocalArray;
 
-  constructor(name: string, count: number) {
+  constructor(name: string, count: number, rows = count) {
     this.#words = Math.ceil(count / WORD);
-    this.#bits = array(name, count * this.#words, "u32");
+    this.#bits = array(name, rows * this.#words, "u32");
   }
 
   clear(): void {
@@ -48,25 +48,27 @@ export class BitRows {
     this.#each((w) => this.#bits.get(this.#at(row, w)), visit, row);
   }
 
-  /** The same of what two rows share. */
-  eachShared(a: Int, b: Int, visit: (k: Int) => void): void {
-    this.#each((w) => band(this.#bits.get(this.#at(a, w)), this.#bits.get(this.#at(b, w))), visit);
+  /** The same of what two rows share; `below`: a number that no row has, nor any larger one. */
+  eachShared(a: Int, b: Int, visit: (k: Int) => void, below?: Int): void {
+    this.#each((w) => band(this.#bits.get(this.#at(a, w)), this.#bits.get(this.#at(b, w))), visit, 0, below);
   }
 
-  #each(of: (w: Int) => Int, visit: (k: Int) => void, from: Int = 0): void {
-    this.#eachWord(from, (w) => {
+  #each(of: (w: Int) => Int, visit: (k: Int) => void, from: Int = 0, below?: Int): void {
+    const inWord = (w: Int) => {
       const word = of(w);
       const start = mul(WORD, w);
-      when(ne(word, toU32(0)), () =>
-        loop(add(start, WORD), (k) => when(hasBit(word, k), () => visit(k)), { start, label: "bits" }),
-      );
-    });
+      const end = add(start, WORD);
+      const bits = (k: Int) => when(hasBit(word, k), () => visit(k));
+      when(ne(word, toU32(0)), () => loop(below === undefined ? end : min(end, below), bits, { start, label: "bits" }));
+    };
+    this.#eachWord(from, inWord, below);
   }
 
   /** Visits words, from that of a number on. */
-  #eachWord(from: Int, visit: (w: Int) => void): void {
+  #eachWord(from: Int, visit: (w: Int) => void, below?: Int): void {
+    const words = below === undefined ? this.#words : wordOf(add(below, WORD - 1));
     if (this.#words === 1) visit(0);
-    else loop(this.#words, visit, { start: wordOf(from), label: "words" });
+    else loop(words, visit, { start: wordOf(from), label: "words" });
   }
 
   #at(row: Int, w: Int): Int {

@@ -1,25 +1,13 @@
 // Jᵀ W J of contacts in the tiles of dof-tiles.ts: what each is as a sum of squares, kept for an iteration
 import { array, loop, variable, when, type LocalArray, type Variable } from "../../trace/control.ts";
-import {
-  add,
-  band,
-  bor,
-  bxor,
-  eq,
-  mul,
-  ne,
-  select,
-  toU32,
-  type Bool,
-  type Int,
-  type Scalar,
-} from "../../trace/scalar.ts";
+import { add, band, bor, bxor, mul, ne, select, toU32, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { rotational, translational } from "../../trace/spatial.ts";
 import { add3, cross, dot3, row as matRow, scale3, sub3, ZERO3, type Vec3 } from "../../trace/vector.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { BodyFrames } from "../smooth/body-frames.ts";
 import type { ModelView } from "../view.ts";
+import { BitRows } from "./bit-rows.ts";
 import { choleskyRows } from "./coupling.ts";
 import { PART, TILE, WORD, bodyWords, type DofTiles } from "./dof-tiles.ts";
 import { addProducts, transposed, type Columns } from "./tile-factor.ts";
@@ -28,8 +16,6 @@ import { addProducts, transposed, type Columns } from "./tile-factor.ts";
 export interface Squares {
   /** Begins an iteration. */
   begin(): void;
-  /** Leaves a contact out. */
-  clear(index: Int): void;
   /** Keeps a contact; `touch` is told the tiles that it touches, here or at the end. */
   collect(index: Int, slot: Int, law: ContactLaw, touch: Touch): void;
   end(touch: Touch): void;
@@ -98,25 +84,27 @@ export class TouchedTiles {
     this.#words.forEach((word, w) => {
       const [a, b] = [toU32(word(first)), toU32(word(second))];
       const moving = bxor(a, b);
-      loop(
-        Math.min(tiles.count, WORD * (w + 1)),
-        (I) => {
-          const mask = toU32(tiles.mask(I));
-          when(ne(band(moving, mask), toU32(0)), () => {
-            touched.set(bor(touched.get(), toU32(tiles.bit(I))));
-            const visitDof = visit(I);
-            for (const r of PART) {
-              const p = add(mul(TILE, I), r);
-              const dof = tiles.dofOf(p);
-              const bit = toU32(tiles.dofBit(p));
-              const has = (x: Int): Bool => ne(band(x, bit), toU32(0));
-              const sign = select(has(moving), select(has(b), 1, -1, "f32"), 0, "f32");
-              visitDof(r, motionOf(m, frames, dof, pos, sign));
-            }
-          });
-        },
-        { start: WORD * w },
-      );
+      const visitWord = () =>
+        loop(
+          Math.min(tiles.count, WORD * (w + 1)),
+          (I) => {
+            const mask = toU32(tiles.mask(I));
+            when(ne(band(moving, mask), toU32(0)), () => {
+              touched.set(bor(touched.get(), toU32(tiles.bit(I))));
+              const visitDof = visit(I);
+              for (const r of PART) {
+                const p = add(mul(TILE, I), r);
+                const dof = tiles.dofOf(p);
+                const bit = toU32(tiles.dofBit(p));
+                const has = (x: Int): Bool => ne(band(x, bit), toU32(0));
+                const sign = select(has(moving), select(has(b), 1, -1, "f32"), 0, "f32");
+                visitDof(r, motionOf(m, frames, dof, pos, sign));
+              }
+            });
+          },
+          { start: WORD * w },
+        );
+      when(ne(moving, toU32(0)), visitWord);
     });
     return () => touched.get();
   }
@@ -126,8 +114,8 @@ export class TouchedTiles {
 export class ContactSquares implements Squares {
   readonly #contacts: ContactRows;
   readonly #tiles: DofTiles;
-  /** Tiles that a contact touches, 0 where it does not push. */
-  readonly #touched: LocalArray;
+  /** By tile, the contacts that push and touch it. */
+  readonly #byTile: BitRows;
   /** Lᵀ J by direction and dof of a tile, at contacts times tiles. */
   readonly #rooted: readonly (readonly LocalArray[])[];
   readonly #reach: TouchedTiles;
@@ -136,17 +124,15 @@ export class ContactSquares implements Squares {
     this.#contacts = contacts;
     this.#tiles = tiles;
     const nconmax = Math.max(1, contacts.slots.nconmax);
-    this.#touched = array("tiles_touched", nconmax, "u32", true);
+    this.#byTile = new BitRows("contacts_of_tile", nconmax, tiles.count);
     this.#rooted = Array.from({ length: contacts.dim }, (_, k) =>
       PART.map((r) => array(`rooted${k}_${r}`, nconmax * tiles.count, "f32", true)),
     );
     this.#reach = new TouchedTiles(m, frames, tiles);
   }
 
-  begin(): void {}
-
-  clear(index: Int): void {
-    this.#touched.set(index, toU32(0));
+  begin(): void {
+    this.#byTile.clear();
   }
 
   collect(index: Int, slot: Int, law: ContactLaw, touch: Touch): void {
@@ -156,22 +142,20 @@ export class ContactSquares implements Squares {
     const [first, second] = ([0, 1] as const).map((which) => contacts.body(slot, which));
     const touched = this.#reach.each(first, second, pos, (I) => {
       const at = add(mul(index, tiles.count), I);
+      this.#byTile.add(I, index);
       return (r, dof) => rooted(dof).forEach((value, k) => this.#rooted[k][r].set(at, value));
     });
-    this.#touched.set(index, touched());
     touch(touched());
   }
 
   end(): void {}
 
   add(I: Int, J: Int, sums: readonly (Variable | undefined)[]): void {
-    const { count, bit } = this.#tiles;
-    const tile = bor(toU32(bit(I)), toU32(bit(J)));
-    loop(this.#contacts.slots.count, (c) => {
-      when(eq(band(this.#touched.get(c), tile), tile), () => {
-        const side = (T: Int): Columns => this.#rooted.map((parts) => parts.map((a) => a.get(add(mul(c, count), T))));
-        addProducts(sums, transposed(side(I)), transposed(side(J)), add);
-      });
-    });
+    const { count } = this.#tiles;
+    const visit = (c: Int) => {
+      const side = (T: Int): Columns => this.#rooted.map((parts) => parts.map((a) => a.get(add(mul(c, count), T))));
+      addProducts(sums, transposed(side(I)), transposed(side(J)), add);
+    };
+    this.#byTile.eachShared(I, J, visit, this.#contacts.slots.count);
   }
 }

@@ -170,7 +170,6 @@ export class DofHessian {
       });
     this.#squares.begin();
     this.#contacts.slots.each((index, slot) => {
-      this.#squares.clear(index);
       const at = law(index, slot);
       const ofCoupled = this.#isOneTree ? true : ne(band(this.#treesOf(slot), this.#coupled.get()), toU32(0));
       when(and(ofCoupled, this.#pushes(at)), () => this.#squares.collect(index, slot, at, touch));

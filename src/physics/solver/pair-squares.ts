@@ -54,8 +54,6 @@ export class PairSquares implements Squares {
     this.#count.set(0);
   }
 
-  clear(): void {}
-
   collect(_index: Int, slot: Int, law: ContactLaw): void {
     const [contacts, count, point, K] = [this.#contacts, this.#count, this.#point, this.#K];
     const { slots, dim } = contacts;
