@@ -17,6 +17,8 @@ import type { WorldData, ModelView } from "../view.ts";
 export function crb(m: ModelView, d: WorldData, sparsity: Sparsity): SymMatrix {
   copyField(d.cinert, d.crb);
   sumUp(m, d.crb);
+  // the world has no composite inertia, in MuJoCo neither
+  d.crb.setRow(0, Array(10).fill(0));
 
   const M = new SymMatrix(sparsity, d.M);
   const armatures = dofArmatures(m);
