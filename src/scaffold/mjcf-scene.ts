@@ -55,12 +55,15 @@ const NUMBERS = {
 } as const;
 const COUNTS = { iterations: 100, ls_iterations: 50, noslip_iterations: 0, ccd_iterations: 35 } as const;
 const CHOICES = {
-  integrator: ["Euler", "RK4", "implicit", "implicitfast"],
+  integrator: ["Euler", "RK4", "implicit", "implicitfast", "discrete"],
   cone: ["pyramidal", "elliptic"],
   solver: ["PGS", "CG", "Newton"],
 } as const;
 
-/** The options that differ from MuJoCo's own, said again: MuJoCo warns of each that a scene takes from what it attaches. */
+/**
+ * The options that differ from MuJoCo's own, said again: MuJoCo warns of each that a scene takes from what it attaches, and
+ * compiles no scene that says another number.
+ */
 function optionsOf({ opt }: Model): string {
   const set = Object.entries({ ...NUMBERS, ...COUNTS })
     .filter(([name, usual]) => opt[name as keyof typeof opt] !== usual)
@@ -72,6 +75,9 @@ function optionsOf({ opt }: Model): string {
   const flags = off.map(([name]) => `${name.toLowerCase()}="disable"`);
   return `<option ${[...set, ...chosen].join(" ")}${flags.length > 0 ? `>\n    <flag ${flags.join(" ")}/>\n  </option>` : "/>"}`;
 }
+
+/** Text within a comment, which two dashes would end. */
+const commented = (text: string): string => escaped(text).replaceAll("--", "- -");
 
 /** The scene; `compiler`: attributes of the robot's that hold for the whole of a model. */
 export function mjcfScene(name: string, model: Model, file: string, { floor, bent }: Lack, compiler = ""): string {
@@ -87,6 +93,7 @@ export function mjcfScene(name: string, model: Model, file: string, { floor, ben
   return `<!-- ${escaped(name)}: a robot, and ${adds.join(" and ")} -->
 <mujoco model="${escaped(name)}">
   <compiler conflict="merge"${compiler}/>
+  <!-- as in ${commented(file)}: change both, since MuJoCo takes no two that differ, or those of a batch or run alone -->
   ${optionsOf(model)}
   <asset>
     <model name="robot" file="${escaped(file)}"/>

@@ -52,6 +52,18 @@ test("a robot without a floor walks on one that meets what of it collides", asyn
   expect(await endedWithoutAction(join(folder, "walk.mts"), 50)).toBe(0);
 });
 
+test("a scene has the integrator discrete of the robot that it attaches, and options like it", async () => {
+  const discrete = quadruped("-2.6 -.6")
+    .replace("implicitfast", "discrete")
+    .replace("<option", '<option gravity="0 0 -3"');
+  writeFileSync(join(folder, "discrete.xml"), discrete);
+  const { code, stderr } = await cli.run("new-task", "tread", "--robot", "discrete.xml", "--kind", "velocity");
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining("undefined")]);
+  const [bare, scene] = await Promise.all(["discrete.xml", "tread.xml"].map((name) => loadModel(join(folder, name))));
+  expect(scene.opt).toEqual(bare.opt);
+  expect(readFileSync(join(folder, "tread.xml"), "utf8")).toContain("<!-- as in discrete.xml: change both");
+});
+
 test("knees that are never straight start bent, on the floor that the robot has", async () => {
   const floor = '<geom name="mat" type="plane" size="0 0 1" contype="2" conaffinity="2"/>';
   writeFileSync(join(folder, "bent.xml"), quadruped("-2.6 -.6", floor, 'angle="radian"'));
