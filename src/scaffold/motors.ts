@@ -225,6 +225,9 @@ export function hoverOf(model: Model, mass: number, body: number): (number | und
   return thrust.map((f) => (f > 0 ? (mass * 9.81) / up : undefined));
 }
 
+/** How far an action moves a servo at most (rad). */
+export const MOST_REACH = 0.5;
+
 /** What moves a robot in a pose. `ctrl`: controls that hold it there, where they are known. */
 export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (number | undefined)[] = []): Motor[] {
   const wheels = wheelsOf(model);
@@ -247,6 +250,6 @@ export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (
     }
     const home = qpos[model.jnt_qposadr[joint]];
     const range = model.jnt_limited[joint] > 0 ? model.jnt_range[2 * joint + 1] - model.jnt_range[2 * joint] : Infinity;
-    return { name, isPosition: true, home, reach: Math.min(0.5, range / 4), ...(servo && { servo }) };
+    return { name, isPosition: true, home, reach: Math.min(MOST_REACH, range / 4), ...(servo && { servo }) };
   });
 }

@@ -3,6 +3,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
 import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
+import { MOST_REACH } from "./motors.ts";
 import { heldOf, withoutHeld } from "./held.ts";
 import { hasGround } from "./stance.ts";
 
@@ -127,16 +128,18 @@ ${code.join("\n")}
 `;
 }
 
-/** How far actions move servos about a gait, of what they do without: less, and the noise of a policy tips it less (0160). */
-const ABOUT_GAIT = 0.6;
+/** Velocity (m/s) that a step about a gait may catch: what tall legs move beyond it is noise that tips them (docs/decisions/0160). */
+const CAUGHT = 0.9;
 
-/** Motors whose servos aim so that a gait's feet are below the mass, and that actions move less far than without one. */
-function shifted(motors: Robot["motors"], { legs }: RobotGait): Robot["motors"] {
+/** Motors whose servos aim so that a gait's feet are below the mass, moved as far as a step must go that catches a body so high. */
+function shifted(motors: Robot["motors"], { legs }: RobotGait, height: number): Robot["motors"] {
   const shift = new Map(legs.flatMap((leg) => leg.motors.map((motor, i) => [motor, leg.shift[i]] as const)));
+  // a pendulum so high goes so far, by its length, while it falls
+  const share = Math.min(1, CAUGHT / Math.sqrt(9.81 * Math.max(height, 0.01)) / MOST_REACH);
   return motors.map((motor, i) => ({
     ...motor,
     home: motor.home + (shift.get(i) ?? 0),
-    reach: motor.isPosition ? ABOUT_GAIT * motor.reach : motor.reach,
+    reach: motor.isPosition ? share * motor.reach : motor.reach,
   }));
 }
 
@@ -173,7 +176,7 @@ const fallOf = (low: number | undefined): string =>
  * @throws CorralError no-free-base, no-ground, no-contact
  */
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
-  const robot = gait ? { ...given, motors: shifted(given.motors, gait) } : given;
+  const robot = gait ? { ...given, motors: shifted(given.motors, gait, baseOf(given).height) } : given;
   const { model, qpos, mass, span, floor } = robot;
   const whole = baseOf(robot);
   const held = heldOf(robot, whole);

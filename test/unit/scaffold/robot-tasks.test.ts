@@ -8,6 +8,7 @@ import { csv, walk } from "../../../examples/g1/make-walk.ts";
 import { makeVec, type Task } from "../../../src/env/index.ts";
 import { idOf, loadModel } from "../../../src/model/model.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
+import { gaitOf } from "../../../src/scaffold/gait.ts";
 import { reachTask, velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../../../src/scaffold/track-task.ts";
@@ -177,6 +178,22 @@ test("two legs are told to go as fast as they are long, whatever they carry", as
   );
   expect((await taskOf(velocityTask, "short", short)).params).toMatchObject({ speed: 0.5 });
   expect((await taskOf(velocityTask, "tall", envModel("biped"))).params).toMatchObject({ speed: 1 });
+});
+
+test("about a gait actions move servos as far as a step takes that catches a base so high", async () => {
+  const robot = await robotOf(await loadModel(envModel("biped")));
+  const gait = (await gaitOf(robot))!;
+  const { height } = baseOf(robot);
+  const knee = robot.motors.findIndex(({ name }) => name.includes("knee"));
+  const scaleOf = (raised: number): number => {
+    const text = velocityTask("high", { ...robot, lift: robot.lift + raised }, { library, model: "x.xml" }, gait);
+    return Number(/scale: \[(.*?)\]/.exec(text)![1].split(", ")[knee]);
+  };
+  const { reach } = robot.motors[knee];
+  for (const high of [0.2, 0.5, 1, 2]) {
+    const share = Math.min(1, 0.9 / Math.sqrt(9.81 * high) / 0.5);
+    expect(scaleOf(high - height)).toBeCloseTo(share * reach, 4);
+  }
 });
 
 test("standing still is rewarded more than falling", async () => {
