@@ -20,7 +20,7 @@ export function heldOf({ model, motors }: Robot, { body, feet }: Base): Readonly
   );
 }
 
-/** A robot that is told, in `posed` and `turned`, of the joints that move alone. */
+/** A base whose `posed` and `turned` leave out the joints that are held. */
 export function withoutHeld(base: Base, { model }: Robot, held: ReadonlySet<number>): Base {
   const joints = [...held].map((i) => jointOf(model, i));
   const [positions, dofs] = [

@@ -176,9 +176,9 @@ const fallOf = (low: number | undefined): string =>
  * @throws CorralError no-free-base, no-ground, no-contact
  */
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
-  const robot = gait ? { ...given, motors: shifted(given.motors, gait, baseOf(given).height) } : given;
+  const whole = baseOf(given);
+  const robot = gait ? { ...given, motors: shifted(given.motors, gait, whole.height) } : given;
   const { model, qpos, mass, span, floor } = robot;
-  const whole = baseOf(robot);
   const held = heldOf(robot, whole);
   const base = withoutHeld(whole, robot, held);
   const motors = robot.motors.filter((_, i) => !held.has(i));
