@@ -1,11 +1,12 @@
 // tasks for a robot of one's own: walking as commanded, and reaching
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
-import { baseOf, tipOf, type Base, type Robot } from "./robot.ts";
+import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
 import { MOST_REACH } from "./motors.ts";
 import { heldOf, withoutHeld } from "./held.ts";
 import { hasGround } from "./stance.ts";
+import { apartFrom, tipOf } from "./tip.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
 export interface Places {
@@ -23,8 +24,8 @@ export const about = (x: number): string => String(Number(x.toPrecision(1)));
 export const CONTROL = 0.02;
 export const frameSkipOf = ({ model }: Robot): number => Math.max(1, Math.round(CONTROL / model.opt.timestep));
 
-/** Controls from actions in [-1, 1], in code. */
-export function actionOf({ motors: all }: Robot, held: ReadonlySet<number> = new Set()): string {
+/** Controls from actions in [-1, 1], in code; of those that are held, and what they are. */
+export function actionOf({ motors: all }: Robot, held: ReadonlySet<number> = new Set(), which = ""): string {
   const motors = all.filter((_, i) => !held.has(i));
   const kept = all.filter((_, i) => held.has(i)).map(({ home }) => number(home));
   const servos = motors.filter(({ isPosition }) => isPosition).length;
@@ -33,7 +34,7 @@ export function actionOf({ motors: all }: Robot, held: ReadonlySet<number> = new
 ${motors.map(({ name }) => `      ${text(name)},`).join("\n")}
     ],${kept.some((home) => home !== "0") ? `\n    others: [${kept.join(", ")}],` : ""}
 `;
-  return `  // actions in [-1, 1] are ${what}, one for each actuator${held.size > 0 ? "; light limbs that no foot hangs from stay there" : ""}
+  return `  // actions in [-1, 1] are ${what}, one for each actuator${held.size > 0 ? `; ${which} stays there` : ""}
   action: {
 ${held.size > 0 ? named : ""}    clip: [-1, 1],
     scale: ${numbers(motors.map(({ reach }) => reach))},
@@ -272,7 +273,7 @@ ${gait ? gaitOf(gait) : ""}export default defineTask({
   },
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
-${actionOf(robot, held)}
+${actionOf(robot, held, "what is light and no foot hangs from")}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
     linear: linearVelocity(BASE),
@@ -324,8 +325,11 @@ ${[
 
 /** The end of an arm goes where it is commanded. */
 export function reachTask(name: string, robot: Robot, { library, model: path }: Places): string {
-  const { model, motors, floor } = robot;
-  const { expression, at, reach } = tipOf(robot);
+  const { model, floor } = robot;
+  const tip = tipOf(robot);
+  const { expression, at, reach } = tip;
+  const held = apartFrom(tip, robot);
+  const count = robot.motors.length - held.size;
   // goals that servos half a radian about home come to, in the corners too, over the ground
   const box = Math.max(0.05, 0.2 * reach);
   // where the end starts is reached; nearer to the ground than 50 mm nothing else is wanted
@@ -346,7 +350,7 @@ export default defineTask({
       config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: -0.5 },
     },
   },
-${actionOf(robot)}
+${actionOf(robot, held, "what the end is not on")}
 ${servosOf(robot)}  values: {
     tip: ${text(expression)},
     // m, drawn for each episode about where the tip is at the start
@@ -359,8 +363,8 @@ ${ranges.map((range) => `      ${numbers(range)},`).join("\n")}
   reward: {
     near: { value: "missing", weight: ${about(-1 / Math.max(reach, 0.05))} },
     there: tracking("tip", "goal", ${number(0.1 * Math.max(reach, 0.1))}),
-    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },
-    torque: { value: torqueCost(), weight: ${about(-0.01 / (motors.length * Math.max(0.01, (robot.mass * 9.81 * reach * 0.25) ** 2)))} },
+    rate: { value: actionRateCost(), weight: ${about(-0.1 / count)} },
+    torque: { value: torqueCost(), weight: ${about(-0.01 / (count * Math.max(0.01, (robot.mass * 9.81 * reach * 0.25) ** 2)))} },
   },
   info: { missing: "missing", success: "missing < ${number(0.05 * Math.max(reach, 0.1))}" },
   reset: ${startOf(robot, model.nkey > 0 ? 0.02 : 0.05, 0.05)},

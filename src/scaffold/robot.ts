@@ -234,21 +234,3 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
     feet: feetOf(model, body, xpos),
   };
 }
-
-/** How the end of an arm is called. */
-const TIP = /attachment|grip|pinch|tcp|tool|end_?eff|ee_?(site|pos)?$|tip|hand/i;
-
-/** What an arm reaches with, by expression, and where it is at the start. */
-export function tipOf({ model, site_xpos, xpos }: Robot): { expression: string; at: number[]; reach: number } {
-  const named = model.names.site.findIndex((name) => TIP.test(name ?? ""));
-  const moving = [...new Set(Array.from({ length: model.njnt }, (_, j) => model.jnt_bodyid[j]))];
-  const depth = (b: number): number => (b === 0 ? 0 : 1 + depth(model.body_parentid[b]));
-  const last = moving.toSorted((a, b) => depth(b) - depth(a))[0];
-  const at = [...(named >= 0 ? site_xpos.subarray(3 * named, 3 * named + 3) : xpos.subarray(3 * last, 3 * last + 3))];
-  const root = moving.toSorted((a, b) => depth(a) - depth(b))[0];
-  const reach = Math.hypot(...at.map((x, i) => x - xpos[3 * root + i]));
-  const place = (kind: "site" | "body", id: number) => `${kind}[${JSON.stringify(nameOf(model, kind, id))}]`;
-  const byName = named >= 0 ? `site_xpos(${place("site", named)})` : `xpos(${place("body", last)})`;
-  const expression = named >= 0 || nameOf(model, "body", last) !== "" ? byName : `xpos[${3 * last}:${3 * last + 3}]`;
-  return { expression, at, reach };
-}
