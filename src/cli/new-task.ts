@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
-import { loadModel, type Model } from "../model/model.ts";
+import { loadModel } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
@@ -13,7 +13,8 @@ import { gaitOf } from "../scaffold/gait.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { readFrames } from "../env/task/motion-frames.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
-import { baseOf, drivenBase, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
+import { drivenBase } from "../scaffold/feet.ts";
+import { baseOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
 import { reachTask, velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { urdfScene } from "../scaffold/urdf-scene.ts";
@@ -126,17 +127,19 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
   const lack = await lackOf(robot, chosen === "reach");
   if (lack && existsSync(path) && /\.xml$/i.test(path))
-    return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { model, lack });
+    return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { robot, lack });
   const free = chosen === "reach" ? drivenBase(model) : undefined;
   const places = { library: library(folder), model: besides(folder, resolve(path)) };
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
   const gait = chosen === "velocity" ? await gaitOf(robot) : undefined;
   const text = chosen === "velocity" ? velocityTask(name, robot, places, gait) : reachTask(name, robot, places);
-  const { key, lift } = robot;
+  const { key, lift, passed } = robot;
+  const unnamed = passed.length > 0 ? "" : ": the model names no keyframe";
   return {
     text,
     notes: [
-      `Starts from ${key === undefined ? "the default pose: the model names no keyframe" : `keyframe "${key}"`}.`,
+      ...passedOver(robot),
+      `Starts from ${key === undefined ? `the default pose${unnamed}` : `keyframe "${key}"`}.`,
       ...(gait ? ["Its legs step about a gait that follows what is commanded; a policy learns the rest."] : []),
       ...(free === undefined
         ? []
@@ -153,13 +156,21 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   };
 }
 
+/** Keyframes that a robot does not start from, in words. */
+const passedOver = ({ passed }: Robot): string[] =>
+  passed.map(
+    ({ key, foot, over }) =>
+      `In keyframe "${inLine(key)}" it does not stand on its feet: ${inLine(foot)} is ${over.toFixed(2)} m over what is lowest.`,
+  );
+
 /** A task for an MJCF that lacks a floor, or a pose to start from: a scene with both is written, and a task for that. */
 async function ofMjcf(
   name: string,
   folder: string,
   given: Given & { readonly robot: string },
-  { model, lack }: { readonly model: Model; readonly lack: Lack },
+  { robot, lack }: { readonly robot: Robot; readonly lack: Lack },
 ): Promise<Written> {
+  const { model } = robot;
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
   const file = besides(folder, resolve(given.robot)).replace(/^\.\//, "");
@@ -168,7 +179,8 @@ async function ofMjcf(
     const compiler = compilerOf(model, await loadModel(scene), lack);
     if (compiler !== "") writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
-    return { ...task, scene, notes: [`Wrote ${scene}, which attaches it.`, ...told(lack), ...notes] };
+    const said = [...(lack.bent ? passedOver(robot) : []), ...told(model, lack)];
+    return { ...task, scene, notes: [`Wrote ${scene}, which attaches it.`, ...said, ...notes] };
   } catch (error) {
     rmSync(scene, { force: true });
     throw error;

@@ -20,12 +20,12 @@ export interface Bent {
 }
 
 /** What of a pose is not as the robot's description draws it, in words. */
-export const toldOf = ({ joints, knees }: Bent): string[] => [
+export const toldOf = ({ joints, knees }: Bent, key = "home"): string[] => [
   ...(joints.length > 0
-    ? [`The default pose is outside the ranges of ${joints.join(", ")}: "home", which the scene has, is within.`]
+    ? [`The default pose is outside the ranges of ${joints.join(", ")}: "${key}", which the scene has, is within.`]
     : []),
   ...(knees.length > 0
-    ? [`In the default pose legs are straight: "home", which the scene has, bends ${knees.join(", ")}.`]
+    ? [`In the default pose legs are straight: "${key}", which the scene has, bends ${knees.join(", ")}.`]
     : []),
 ];
 

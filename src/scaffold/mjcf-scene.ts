@@ -27,6 +27,10 @@ export async function lackOf(robot: Robot, mounted: boolean): Promise<Lack | und
   return floor || bent ? { floor, bent } : undefined;
 }
 
+/** How the scene calls the pose to start from: as none of the robot's keyframes is called. */
+const keyOf = ({ names }: Model): string =>
+  ["home", "stance", "new_task_stance"].find((name) => !names.key.includes(name)) ?? "new_task_home";
+
 /** All bits of what collides: a floor with these meets each of it. */
 const bitsOf = (model: Model): number =>
   Array.from({ length: model.ngeom }, (_, g) => model.geom_contype[g] | model.geom_conaffinity[g]).reduce(
@@ -86,7 +90,7 @@ export function mjcfScene(name: string, model: Model, file: string, { floor, ben
   const key = bent
     ? `
   <keyframe>
-    <key name="home" qpos="${bent.qpos.map(short).join(" ")}" ctrl="${ctrl?.map(short).join(" ")}"/>
+    <key name="${keyOf(model)}" qpos="${bent.qpos.map(short).join(" ")}" ctrl="${ctrl?.map(short).join(" ")}"/>
   </keyframe>`
     : "";
   const adds = [...(floor ? ["a floor"] : []), ...(bent ? ["a pose to start from"] : [])];
@@ -113,7 +117,7 @@ export const compilerOf = (robot: Model, scene: Model, { floor }: Lack): string 
   (scene.nbody > robot.nbody ? ' fusestatic="true"' : "");
 
 /** What of the scene the robot's own model does not have, in words. */
-export const told = ({ floor, bent }: Lack): string[] => [
+export const told = (model: Model, { floor, bent }: Lack): string[] => [
   ...(floor ? ["The robot has no floor: the scene adds a plane."] : []),
-  ...(bent ? toldOf(bent) : []),
+  ...(bent ? toldOf(bent, keyOf(model)) : []),
 ];

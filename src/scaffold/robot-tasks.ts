@@ -192,8 +192,8 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
   const torque = base.flies
     ? (mass * 9.81) / motors.length
     : (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
-  // of two legs their length says how fast they walk
-  const tall = base.feet.length === 2 ? base.height : span;
+  // how long legs are says how fast they walk: of those whose shins are their feet, links span half of that
+  const tall = base.feet.length === 2 ? base.height : Math.max(base.height, span);
   const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1, 2 * tall)));
   const feet = base.feet.map(
     (body, i) =>

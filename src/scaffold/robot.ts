@@ -4,13 +4,17 @@ import { mjtJoint } from "../model/enums.ts";
 import { jointOf, nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { bodyOf, hoverOf, isBelow, liftersOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
+import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn } from "./feet.ts";
+import { homeKey, type PassedKey } from "./home-key.ts";
+import { hoverOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 
 export interface Robot {
   readonly model: Model;
   /** The keyframe to start from; undefined for the default pose. */
   readonly key: string | undefined;
+  /** Keyframes that were passed over, in which it does not stand on its feet. */
+  readonly passed: readonly PassedKey[];
   readonly qpos: readonly number[];
   readonly motors: readonly Motor[];
   /** kg, and the height that it spans (m). */
@@ -52,25 +56,15 @@ export interface Base {
 
 const refuse = (code: string, text: string): CorralError => new CorralError(code, text);
 
-/** How a pose is called that robots stand in. */
-const HOME = /home|stand|stance|default|rest|knees_bent/i;
-
-/** What a robot stands on that does not stand on all its feet, as in "stand_on_left_leg". */
-const ON_SOME = /left|right|one_|single/i;
-
-function homeKey(model: Model): number {
-  const named = model.names.key.findIndex((name) => HOME.test(name ?? "") && !ON_SOME.test(name ?? ""));
-  return named >= 0 ? named : model.nkey > 0 ? 0 : -1;
-}
-
 /**
- * Looks at a model in the pose that it starts in: its keyframe of home or standing, the first one, or the default pose.
+ * Looks at a model in the pose that it starts in: its keyframe of home or standing, the first one, or the default pose; a
+ * keyframe in which what stands on feet by default has some of them in the air is passed over.
  * @throws CorralError no-actuators
  */
 export async function robotOf(model: Model): Promise<Robot> {
   if (model.nu === 0)
     throw refuse("no-actuators", "the model has no actuators; nothing can be learnt. Add <actuator> to the MJCF.");
-  const key = homeKey(model);
+  const { key, passed } = await homeKey(model);
   const pose = key < 0 ? model.qpos0 : model.key_qpos.subarray(key * model.nq, (key + 1) * model.nq);
   const qpos = Array.from(pose);
   // a keyframe without a name cannot be started from
@@ -101,6 +95,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   return {
     model,
     key: name,
+    passed,
     qpos: start,
     motors: motorsOf(model, start, ctrl),
     mass,
@@ -118,55 +113,11 @@ const HOVER = 1;
 const SUNK = 0.002;
 const HIGH = 0.02;
 
-const jointsBelow = (model: Model, root: number): number[] =>
-  Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
-
-/** Bodies below a root that end its limbs: what moves, and has no moving children. */
-function limbEnds(model: Model, root: number): number[] {
-  const moving = [...new Set(jointsBelow(model, root).map((j) => model.jnt_bodyid[j]))].filter((b) => b !== root);
-  return moving.filter((b) => !moving.some((other) => other !== b && isBelow(model, other, b)));
-}
-
-/** How much higher than the lowest end of a limb another may be to be a foot too, in parts of the height of the base. */
-const FOOT_HEIGHT = 0.2;
-
 /** What a robot stands on, if it floats: none of what rolls or flies, undefined where nothing floats. */
 export function standsOn({ model, xpos }: Robot): number[] | undefined {
   const base = drivenBase(model);
   return base === undefined ? undefined : feetOf(model, model.jnt_bodyid[base], xpos);
 }
-
-/** Bodies below one that end its limbs and are lowest; none of what rolls or flies. */
-function feetOf(model: Model, body: number, xpos: Float64Array): number[] {
-  if (flies(model, body) || rollsOn(model, body)) return [];
-  const z = (b: number): number => xpos[3 * b + 2];
-  const ends = limbEnds(model, body).filter((b) => z(b) < z(body));
-  const lowest = Math.min(...ends.map(z));
-  return ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
-}
-
-/** Whether a body goes on wheels that are driven. */
-function rollsOn(model: Model, body: number): boolean {
-  const [wheels, driven] = [wheelsOf(model), new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)))];
-  return jointsBelow(model, body).some((j) => wheels.has(j) && driven.has(j));
-}
-
-/** The free joint of the body that most actuators move; undefined where none moves one that floats. */
-export function drivenBase(model: Model): number | undefined {
-  const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
-  const driven = (j: number): number =>
-    Array.from({ length: model.nu }, (_, i) => i).filter((i) => isBelow(model, bodyOf(model, i), model.jnt_bodyid[j]))
-      .length;
-  const best = free.toSorted((a, b) => driven(b) - driven(a))[0];
-  return best === undefined || driven(best) === 0 ? undefined : best;
-}
-
-/** Whether rotors carry a body, whatever arm it has, or thrusters alone move it: no joint of its own. */
-const flies = (model: Model, body: number): boolean =>
-  liftersOf(model, body).length > 0 ||
-  !Array.from({ length: model.nu }, (_, i) => jointOf(model, i)).some(
-    (j) => j >= 0 && isBelow(model, model.jnt_bodyid[j], body),
-  );
 
 /** Of the body and what is fixed to it, the one with most mass. */
 function loadOf(model: Model, body: number): number | undefined {

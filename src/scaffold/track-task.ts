@@ -18,7 +18,8 @@ import {
   type Places,
 } from "./robot-tasks.ts";
 import { followersOf } from "./motors.ts";
-import { baseOf, drivenBase, type Base, type Robot } from "./robot.ts";
+import { drivenBase } from "./feet.ts";
+import { baseOf, type Base, type Robot } from "./robot.ts";
 
 /** A motion that a task reads: where its file is, as a URL relative to the task, and how. */
 export interface MotionFile {

@@ -1,0 +1,48 @@
+// what a robot stands on, and what floats of it
+import { mjtJoint } from "../model/enums.ts";
+import { jointOf, type Model } from "../model/model.ts";
+import { bodyOf, isBelow, liftersOf, wheelsOf } from "./motors.ts";
+
+export const jointsBelow = (model: Model, root: number): number[] =>
+  Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
+
+/** Bodies below a root that end its limbs: what moves, and has no moving children. */
+export function limbEnds(model: Model, root: number): number[] {
+  const moving = [...new Set(jointsBelow(model, root).map((j) => model.jnt_bodyid[j]))].filter((b) => b !== root);
+  return moving.filter((b) => !moving.some((other) => other !== b && isBelow(model, other, b)));
+}
+
+/** How much higher than the lowest end of a limb another may be to be a foot too, in parts of the height of the base. */
+const FOOT_HEIGHT = 0.2;
+
+/** Bodies below one that end its limbs and are lowest; none of what rolls or flies. */
+export function feetOf(model: Model, body: number, xpos: Float64Array): number[] {
+  if (flies(model, body) || rollsOn(model, body)) return [];
+  const z = (b: number): number => xpos[3 * b + 2];
+  const ends = limbEnds(model, body).filter((b) => z(b) < z(body));
+  const lowest = Math.min(...ends.map(z));
+  return ends.filter((b) => z(b) - lowest < FOOT_HEIGHT * (z(body) - lowest));
+}
+
+/** Whether a body goes on wheels that are driven. */
+export function rollsOn(model: Model, body: number): boolean {
+  const [wheels, driven] = [wheelsOf(model), new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)))];
+  return jointsBelow(model, body).some((j) => wheels.has(j) && driven.has(j));
+}
+
+/** The free joint of the body that most actuators move; undefined where none moves one that floats. */
+export function drivenBase(model: Model): number | undefined {
+  const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
+  const driven = (j: number): number =>
+    Array.from({ length: model.nu }, (_, i) => i).filter((i) => isBelow(model, bodyOf(model, i), model.jnt_bodyid[j]))
+      .length;
+  const best = free.toSorted((a, b) => driven(b) - driven(a))[0];
+  return best === undefined || driven(best) === 0 ? undefined : best;
+}
+
+/** Whether rotors carry a body, whatever arm it has, or thrusters alone move it: no joint of its own. */
+export const flies = (model: Model, body: number): boolean =>
+  liftersOf(model, body).length > 0 ||
+  !Array.from({ length: model.nu }, (_, i) => jointOf(model, i)).some(
+    (j) => j >= 0 && isBelow(model, model.jnt_bodyid[j], body),
+  );

@@ -1,0 +1,55 @@
+// the keyframe that a robot starts from: one in which it stands on its feet
+import { nameOf, type Model } from "../model/model.ts";
+import { listen } from "../model/mujoco.ts";
+import { withMuJoCo } from "../model/oracle.ts";
+import { drivenBase, feetOf } from "./feet.ts";
+import { lowestOf } from "./stance.ts";
+
+/** How a pose is called that robots stand in. */
+const HOME = /home|stand|stance|default|rest|knees_bent/i;
+
+/** What a robot stands on that does not stand on all its feet, as in "stand_on_left_leg". */
+const ON_SOME = /left|right|one_|single/i;
+
+/** How far a foot may be over the lowest part of a robot that stands on it, in parts of the height of its base. */
+const RAISED = 0.2;
+
+/** A keyframe in which a robot does not stand on its feet: one that is in the air, and how far over the lowest part (m). */
+export interface PassedKey {
+  readonly key: string;
+  readonly foot: string;
+  readonly over: number;
+}
+
+/** The keyframe to start from, -1 for the default pose, and those that were passed over. */
+export async function homeKey(model: Model): Promise<{ readonly key: number; readonly passed: readonly PassedKey[] }> {
+  const named = model.names.key.flatMap((name, k) => (HOME.test(name ?? "") && !ON_SOME.test(name ?? "") ? [k] : []));
+  const keys = named.length > 0 ? named : model.nkey > 0 ? [0] : [];
+  const base = drivenBase(model);
+  if (base === undefined || keys.length === 0) return { key: keys[0] ?? -1, passed: [] };
+  const root = model.jnt_bodyid[base];
+  return withMuJoCo(model, (oracle) => {
+    const at = (qpos: Float64Array) => {
+      oracle.write("qpos", qpos);
+      listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
+      return { xpos: oracle.read("xpos"), geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };
+    };
+    const drawn = at(model.qpos0);
+    const feet = feetOf(model, root, drawn.xpos);
+    const tall = drawn.xpos[3 * root + 2] - (lowestOf(model, root, drawn) ?? Infinity);
+    const passed: PassedKey[] = [];
+    for (const key of keys) {
+      const places = at(model.key_qpos.subarray(key * model.nq, (key + 1) * model.nq));
+      const lowest = lowestOf(model, root, places) ?? 0;
+      const heights = feet.map((foot) => (lowestOf(model, foot, places) ?? lowest) - lowest);
+      const over = Math.max(0, ...heights);
+      if (!(over > RAISED * tall)) return { key, passed };
+      passed.push({
+        key: nameOf(model, "key", key) || String(key),
+        foot: nameOf(model, "body", feet[heights.indexOf(over)]) || String(feet[heights.indexOf(over)]),
+        over,
+      });
+    }
+    return { key: -1, passed };
+  });
+}
