@@ -104,3 +104,6 @@ function grouped(digits: string): string {
   const commas = integer.replace(/\B(?=(\d{3})+$)/g, ",");
   return fraction === undefined ? commas : `${commas}.${fraction}`;
 }
+
+/** Whether a rate and the time between two say the same; either may be rounded. */
+export const ratesAgree = (perSecond: number, dt: number): boolean => Math.abs(perSecond * dt - 1) <= 1e-3;

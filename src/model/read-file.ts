@@ -5,10 +5,15 @@ import { inLine } from "../core/show.ts";
 
 /** @param what what it is, in an error: "the picture" */
 export async function readFile(path: URL | string, what: string): Promise<Uint8Array> {
+  const refuse = (why: string, cause?: unknown) => {
+    const text = `${what} ${inLine(String(path))} ${why}. Pass the path of a file, or its bytes (a Uint8Array).`;
+    return new CorralError("missing-file", text, { file: String(path) }, { cause });
+  };
+  // numbers would be read from as open files, 0 the terminal
+  if (typeof path !== "string" && !((path as unknown) instanceof URL)) throw refuse("is no path");
   try {
     return new Uint8Array(readFileSync(path));
   } catch (cause) {
-    const text = `${what} ${inLine(String(path))} cannot be read (${String((cause as { code?: unknown }).code)}). Pass the path of a file, or its bytes.`;
-    throw new CorralError("missing-file", text, { file: String(path) }, { cause });
+    throw refuse(`cannot be read (${String((cause as { code?: unknown }).code)})`, cause);
   }
 }

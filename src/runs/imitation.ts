@@ -100,9 +100,10 @@ export function readDemonstrations(
     const { observations: seen, actions: done } = Object(episode) as NonNullable<typeof episode>;
     if (!Array.isArray(seen) || !Array.isArray(done))
       throw refuse(`has no observations and actions of an episode on line ${i + 1}`, { line: i + 1 });
-    if (seen.length < done.length)
+    // else nothing says which of them an action answers
+    if (seen.length !== done.length && seen.length !== done.length + 1)
       throw refuse(
-        `has on line ${i + 1} ${done.length} actions and ${seen.length} observations; each action has one before it`,
+        `has on line ${i + 1} ${done.length} actions and ${seen.length} observations; each action has one before it, and at most one follows the last`,
         { line: i + 1 },
       );
     done.forEach((action: unknown, t) => {

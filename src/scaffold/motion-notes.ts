@@ -1,12 +1,10 @@
 // notes on a motion that a task is to follow: how long and fast it is, where joints leave their ranges, turned quaternions
-import { countOf } from "../core/units.ts";
+import { countOf, ratesAgree } from "../core/units.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { describe, type Model } from "../model/model.ts";
 
 /** Part of its range by which a joint may leave it unmentioned. */
 const LEAVES = 0.1;
-/** How far the rate of a file times the time between frames may be from 1: either may be rounded. */
-const RATES_AGREE = 1e-3;
 /** A base whose w is below the first and z above the second is turned by half, or its w comes last. */
 const LAST_W = { w: 0.1, z: 0.98 };
 
@@ -37,7 +35,7 @@ export function motionNotes(model: Model, { count, dt, said, qpos, qvel }: Clip)
       `${fastest === undefined ? "" : `; ${describe(model, "joint", fastest)} is the fastest, at ${rounded(speed(fastest))} ${unit(fastest)}/s`}.`,
   ];
 
-  if (said !== undefined && Math.abs(said * dt - 1) > RATES_AGREE)
+  if (said !== undefined && !ratesAgree(said, dt))
     notes.push(
       `Its file says ${rounded(said)} frames a second; the task takes the ${rounded(1 / dt)} of --fps. Leave --fps out to take the file's.`,
     );

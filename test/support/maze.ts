@@ -1,4 +1,5 @@
 // an environment that steps in JavaScript: a corridor with two ends, of which one is to be reached; it is seen which
+import { isMainThread } from "node:worker_threads";
 import { Box, Discrete } from "../../src/env/space/spaces.ts";
 import { defineJsEnv } from "../../src/env/js-env.ts";
 
@@ -41,6 +42,24 @@ export const slide = defineJsEnv({
   makeWorld() {
     const inner = corridor.makeWorld();
     return { ...inner, step: (action) => inner.step(Int32Array.of(action[0] > 0 ? 1 : 0)) };
+  },
+});
+
+/** Slides whose worlds never return from the third step of a thread that collects. */
+export const stuck = defineJsEnv({
+  ...slide,
+  id: "Stuck",
+  makeWorld() {
+    const world = slide.makeWorld();
+    let steps = 0;
+    return {
+      ...world,
+      step(action) {
+        while (steps > 1) steps++;
+        if (!isMainThread) steps++;
+        return world.step(action);
+      },
+    };
   },
 });
 

@@ -1,5 +1,6 @@
 // a small network as actuator (Hwangbo et al. 2019): errors and speeds of the last steps in, the force on the joint out
 import { CorralError } from "../../core/errors.ts";
+import { isHeld } from "../../core/float32.ts";
 import { alternatives } from "../../core/names.ts";
 import { optionsOf, unknownOption } from "../../core/options.ts";
 import { inLine, show } from "../../core/show.ts";
@@ -68,14 +69,16 @@ function layersOf(file: Uint8Array): Layer[] {
   if (other !== undefined) throw bad(`"${inLine(other)}" is neither a weight nor the bias of one`);
   const layers = names.map((name): Layer => {
     const { shape, data } = tensors.get(name)!;
-    if (shape.length !== 2) throw bad(`${inLine(name)} has the shape [${shape.join(", ")}]; it is [outputs, inputs]`);
+    if (shape.length !== 2 || shape.includes(0))
+      throw bad(`${inLine(name)} has the shape [${shape.join(", ")}]; it is [outputs, inputs], at least 1 of each`);
     const [outputs, inputs] = shape;
     const bias = tensors.get(name.replace(/weight$/, "bias"));
     if (bias && bias.data.length !== outputs)
       throw bad(`the bias of ${inLine(name)} has ${bias.data.length} numbers; it has ${outputs} outputs`);
     const weight = Float64Array.from(data);
     const biases = bias ? Float64Array.from(bias.data) : new Float64Array(outputs);
-    if (![...weight, ...biases].every(Number.isFinite)) throw bad(`${inLine(name)} has numbers that are not finite`);
+    if (![...weight, ...biases].every((x) => isHeld(x)))
+      throw bad(`${inLine(name)} has numbers that are not finite in float32`);
     return { inputs, outputs, weight, bias: biases };
   });
   layers.forEach(({ inputs }, i) => {
@@ -94,7 +97,7 @@ function layersOf(file: Uint8Array): Layer[] {
  */
 export function actuatorNetwork(file: Uint8Array, options: ActuatorNetworkOptions = {}): ActuatorNetwork {
   if (!(file instanceof Uint8Array)) throw bad(`its weights are ${show(file)}; pass the bytes of a safetensors file`);
-  const other = Object.keys(options).find((name) => !KNOWN.includes(name));
+  const other = Object.keys(optionsOf(options)).find((name) => !KNOWN.includes(name));
   if (other !== undefined) throw bad(`it has no option "${other}"; ${alternatives(other, KNOWN).hint}`);
   const { activation = "softsign", history = [0, 1, 2], order = "errors-speeds", scale = {} } = options;
   if (!Object.hasOwn(ACTIVATIONS, activation))
@@ -108,7 +111,7 @@ export function actuatorNetwork(file: Uint8Array, options: ActuatorNetworkOption
     throw bad(`scale is ${show(scale)}; it has finite numbers error, speed and force`);
   const factors = { error: 1, speed: 1, force: 1, ...scale };
   const wrong = Object.entries(factors).find(
-    ([name, x]) => !["error", "speed", "force"].includes(name) || !Number.isFinite(x),
+    ([name, x]) => !["error", "speed", "force"].includes(name) || !Number.isFinite(x) || !isHeld(x),
   );
   if (wrong) throw bad(`scale has ${wrong[0]}: ${show(wrong[1])}; it has finite numbers error, speed and force`);
   const layers = layersOf(file);

@@ -1,5 +1,6 @@
 // what real actuators do beside MuJoCo's: delays, lags, encoders that are off, play, limits that go with speed, networks
 import { CorralError } from "../../core/errors.ts";
+import { isHeld } from "../../core/float32.ts";
 import { alternatives, fits } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
 import { inLine, show } from "../../core/show.ts";
@@ -118,7 +119,7 @@ function checkEntry(place: string, given: ActuatorReality): void {
 function boundsOf(place: string, name: AmountName, amount: Amount): readonly [number, number] {
   const range = typeof amount === "number" ? ([amount, amount] as const) : rangeOf(place, amount);
   const { least, most, unit } = AMOUNTS[name];
-  if (!(range[0] >= least && range[1] <= most) || !range.every(Number.isFinite))
+  if (!(range[0] >= least && range[1] <= most) || !range.every((x) => isHeld(x)))
     throw bad(
       place,
       `${name} may be ${range[0] === range[1] ? range[0] : `${range[0]} to ${range[1]}`} ${unit}; it is ${bounds(least, most)}`,
@@ -127,8 +128,8 @@ function boundsOf(place: string, name: AmountName, amount: Amount): readonly [nu
 }
 
 function bounds(least: number, most: number): string {
-  if (least === -Infinity) return "a finite number";
-  return most === Infinity ? `at least ${least}` : `from ${least} to ${most}`;
+  if (least === -Infinity) return "a finite float32";
+  return most === Infinity ? `a finite float32 of at least ${least}` : `from ${least} to ${most}`;
 }
 
 /** Each whole number of a range as often. */
@@ -204,7 +205,8 @@ export function actuatorPlan(model: Model, realities: ActuatorRealities | undefi
     const most: Partial<Record<AmountName, number>> = {};
     const least: Partial<Record<AmountName, number>> = {};
     for (const [name, { amount, pattern, shared }] of said.amounts) {
-      const place = `actuators["${inLine(pattern)}"].${name}`;
+      const curve = (CURVE as readonly string[]).includes(name) ? "torqueSpeed." : "";
+      const place = `actuators["${inLine(pattern)}"].${curve}${name}`;
       [least[name], most[name]] = boundsOf(place, name, amount);
       if (typeof amount === "number") {
         known[name] = name === "delay" ? Math.round(amount) : amount;

@@ -1,4 +1,6 @@
 // numbers of a task that are not finite stay so: drivers lose a NaN in minima, bounds and bits, and the checks with it
+import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
 import {
   bitcastF32,
   bitcastU32,
@@ -29,11 +31,14 @@ export const keepingNaN =
   (...args: A): Scalar =>
     args.reduce((y, x) => (isNode(x) ? select(isNaN32(x), x, y, "f32") : y), f(...args));
 
-/** The same function of x, and NaN if its first argument is not in the domain. */
+/** The same function of x, and NaN if its first argument is not in the domain. Throws `trace-non-finite` for a number that is not. */
 export const undefinedUnless =
   <A extends readonly [Scalar, ...Scalar[]]>(inDomain: (x: Scalar) => Bool, f: (...args: A) => Scalar) =>
   (...args: A): Scalar => {
     const [x] = args;
+    // what folds such a number takes the nearest of the domain
+    if (inDomain(x) === false)
+      throw new CorralError("trace-non-finite", `of ${show(x)} it has no value. Write another number.`, { x });
     const y = f(...args);
     return isNode(x) ? select(inDomain(x), y, bitcastF32(bor(bitcastU32(x), NAN_BITS)), "f32") : y;
   };

@@ -2,6 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { isHeld } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
+import { ratesAgree } from "../../core/units.ts";
 import { readNpy } from "../../io/npy.ts";
 import { isZip } from "../../model/archive.ts";
 import { mjtJoint } from "../../model/enums.ts";
@@ -54,8 +55,6 @@ const NPY = "\x93NUMPY";
 const MOST_FRAMES = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
-/** How far fps times dt of one file may be from 1: either may be rounded. */
-const RATES_AGREE = 1e-3;
 
 const bad = (text: string, options?: ErrorOptions): CorralError =>
   new CorralError("bad-motion", `the motion: ${text}.`, {}, options);
@@ -131,7 +130,7 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   const [frames, width] = qpos.shape;
   const rows = Array.from({ length: frames }, (_, i) => Array.from(qpos.values.subarray(width * i, width * (i + 1))));
   const [fps, dt] = [one("fps")?.values[0], one("dt")?.values[0]];
-  if (fps !== undefined && dt !== undefined && Math.abs(fps * dt - 1) > RATES_AGREE)
+  if (fps !== undefined && dt !== undefined && !ratesAgree(fps, dt))
     throw bad(`the npz says fps ${fps} and dt ${dt}, which is fps ${Number((1 / dt).toPrecision(6))}; keep one`);
   return { rows, fps: fps ?? (dt === undefined ? undefined : 1 / dt) };
 }

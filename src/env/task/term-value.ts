@@ -1,5 +1,6 @@
 // what a task's terms are worth in a scene: expressions, functions and values become scalars of the trace
 import { CorralError } from "../../core/errors.ts";
+import { isHeld } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
 import { TraceNode } from "../../trace/nodes.ts";
 import { add, mul, select, sub, toF32, type Bool, type Scalar } from "../../trace/scalar.ts";
@@ -186,8 +187,9 @@ function numbersOf(value: Value, { name, onlyNumbers }: TermPlace): readonly Sca
 export function termNumbers<O extends object>(term: Term<O>, scene: Scene<O>, place: TermPlace): readonly Scalar[] {
   const { source, options } = splitTerm(term, place);
   let items = numbersOf(sourceValue(source, scene, place.name), place);
-  if (items.some((x) => typeof x === "number" && !Number.isFinite(x)))
-    throw badTerm(place.name, "it gives an infinite number; a term is finite");
+  const endless = items.find((x) => typeof x === "number" && !isHeld(x));
+  if (endless !== undefined)
+    throw badTerm(place.name, `it gives ${show(endless)}, which is infinite in float32; a term is finite`);
   const { noise, clip, scale, weight } = options;
   if (noise !== undefined && noise !== 0) items = noisy(items, noise, scene);
   if (clip) items = items.map((x) => clipped(x, clip[0], clip[1]));

@@ -2,7 +2,7 @@
 import { optionsOf } from "../../core/options.ts";
 import { loadModel } from "../model.ts";
 import { readFile } from "../read-file.ts";
-import { bad, onlyOptions, UNIT, wanted, type Terrain } from "./terrain.ts";
+import { bad, onlyOptions, UNIT, unitsOf, wanted, type Terrain } from "./terrain.ts";
 
 export interface ImageTerrainOptions {
   /** Width of a pixel (m). Default 0.1. */
@@ -31,7 +31,11 @@ export async function terrainFromImage(png: URL | string | Uint8Array, options: 
   });
   const [nrow, ncol] = [surfaces!.nrow[0], surfaces!.ncol[0]];
   if (nrow < 2 || ncol < 2) throw bad(`${name} has ${ncol} x ${nrow} pixels; a terrain has at least 2 x 2 points`);
-  const heights = Int32Array.from(surfaces!.elevations, (x) => Math.round((x * height) / UNIT));
+  if (height > 0 && surfaces!.elevations.every((x) => x === surfaces!.elevations[0]))
+    throw bad(
+      `${name} has one grey, of the 256 that are read, and would be level: stretch its greys from black to white, or pass height: 0`,
+    );
+  const heights = Int32Array.from(surfaces!.elevations, (x) => unitsOf(x * height));
   return {
     as: "field",
     ncol,

@@ -61,6 +61,8 @@ export interface Terrain {
 
 /** Heights are multiples of a tenth of a millimetre, so that text holds them and rounding of sines does not show. */
 export const UNIT = 1e-4;
+/** Whole units of it are integers of 32 bits (m). */
+const HIGHEST = 1e5;
 const MOST_POINTS = 2 ** 24;
 const MOST_BLOCKS = 4096;
 /** Slabs that are steeper reach out from under the ground beside them (rad). */
@@ -74,6 +76,12 @@ const isFinite = (x: unknown): x is number => typeof x === "number" && Number.is
 export function wanted(what: string, x: unknown, least: number, whole = false): number {
   if (isFinite(x) && x >= least && (!whole || Number.isInteger(x))) return x;
   throw bad(`${what} of a terrain is ${show(x)}; it is a ${whole ? "whole " : ""}number of at least ${least}`);
+}
+
+/** A height in units. Throws `bad-terrain` for one that is too large to be kept. */
+export function unitsOf(height: number): number {
+  if (Math.abs(height) <= HIGHEST) return Math.round(height / UNIT);
+  throw bad(`a height of a terrain is ${height} m; pass numbers that make it at most ${HIGHEST} m, up or down`);
 }
 
 export function onlyOptions(what: string, options: object, known: readonly string[]): void {
@@ -146,7 +154,12 @@ export function makeTerrain(options: TerrainOptions): Terrain {
   wanted("cell", cell, 1e-3);
   wanted("border", border, 0);
   wanted("middle", middle, 0);
-  wanted("patch", patch, middle + 2 * cell);
+  wanted("patch", patch, 0);
+  if (patch < middle + 2 * cell) {
+    const of = `patch of a terrain is ${patch} m, its level middle ${middle} m, and cells ${cell} m`;
+    const larger = `pass a patch of at least ${show(middle + 2 * cell)}`;
+    throw bad(`${of}; a cell fits on each side: ${larger}, a shorter middle or smaller cells`);
+  }
   if (as !== "field" && as !== "boxes") throw bad(`as of a terrain is ${show(as)}; it is "field" or "boxes"`);
   // a field has a point at each end of its cells, boxes are the cells themselves
   const last = as === "field" ? 1 : 0;
@@ -175,7 +188,7 @@ export function makeTerrain(options: TerrainOptions): Terrain {
         for (let r = 0; r < side + last; r++)
           for (let c = 0; c < side + last; c++) {
             const index = (edge + j * side + r) * ncol + edge + i * side + c;
-            heights[index] = Math.round(relief(place(c), place(r)) / UNIT);
+            heights[index] = unitsOf(relief(place(c), place(r)));
             if (slabs) cells.set(index, slabs.at(place(c), place(r)));
           }
       }

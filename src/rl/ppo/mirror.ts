@@ -31,7 +31,10 @@ interface MirrorConfig {
   readonly recurrent: string;
 }
 
-/** Whether rollouts are mirrored. Throws `bad-option` for lists of other lengths, and where there is nothing to mirror. */
+/**
+ * Whether rollouts are mirrored. Throws `bad-option` for lists of other lengths, columns of another group, and where
+ * there is nothing to mirror.
+ */
 export function mirrors(env: EnvShape, { mirrorObservations, mirrorActions, recurrent }: MirrorConfig): boolean {
   if (mirrorObservations.length === 0 && mirrorActions.length === 0) return false;
   if (env.head !== "gaussian")
@@ -51,7 +54,17 @@ export function mirrors(env: EnvShape, { mirrorObservations, mirrorActions, recu
     const alone = list.length === 0 ? `, since ${sizes[1 - i][0]} is given and both belong together` : "";
     throw badOption(name, list, `${env.id} has ${size} columns: pass as many${alone}`);
   }
-  return true;
+  const groupOf = (column: number) =>
+    Object.entries(env.groups ?? {}).find(([, { from, size }]) => column >= from && column < from + size)?.[0];
+  const stray = mirrorObservations.findIndex((to, i) => groupOf(Math.abs(to) - 1) !== groupOf(i));
+  if (stray === -1) return true;
+  const partner = Math.abs(mirrorObservations[stray]);
+  const [own, its] = [groupOf(stray), groupOf(partner - 1)].map((group) => group ?? "another group");
+  throw badOption(
+    "mirrorObservations",
+    mirrorObservations,
+    `column ${stray + 1} is of ${own}, and ${partner}, which it is in the mirror, of ${its}: pass for each one of its own group`,
+  );
 }
 
 /** What changes sides: "FL" and "FR", parts of names; and whose sign changes, with `*` for anything. */

@@ -1,6 +1,13 @@
 // what is refused of actuators, and who draws what
 import { describe, expect, test } from "vitest";
-import { actuatorNetwork, actuatorNumbers, defineTask, makeVec, type ActuatorRealities } from "../../../src/index.ts";
+import {
+  actuatorNetwork,
+  actuatorNumbers,
+  defineTask,
+  encoders,
+  makeVec,
+  type ActuatorRealities,
+} from "../../../src/index.ts";
 import { encodeSafetensors } from "../../../src/io/safetensors.ts";
 
 const MODEL = `<mujoco><worldbody>
@@ -39,12 +46,29 @@ describe("actuators are refused", () => {
       { left: { torqueSpeed: { peak: 1, knee: 3, noLoad: [2, 4] } } },
       /noLoad is above knee/,
     ],
+    [
+      "with a curve below 0",
+      { left: { torqueSpeed: { peak: -1, noLoad: 2 } } },
+      /\["left"\]\.torqueSpeed\.peak: peak may be -1/,
+    ],
+    [
+      "with numbers beyond float32",
+      { left: { bias: [0, 1e39] } },
+      /bias may be 0 to 1e\+39 .*; it is a finite float32/,
+    ],
     ["with half a curve", { left: { torqueSpeed: { peak: 1 } } }, /torqueSpeed is/],
     ["with other distributions", { left: { lag: [2, 1] } }, /bad-randomise/],
     ["with networks of servos", { left: { network: net({ "0.weight": ones(1, 6) }) } }, /force of a motor/],
   ];
   test.each(cases)("%s", async (_, actuators, message) => {
     await expect(makeVec(task(actuators as ActuatorRealities), { numEnvs: 1, device: "cpu" })).rejects.toThrow(message);
+  });
+
+  test("by terms of none of them", async () => {
+    const reads = { ...task({}), observe: { read: encoders("lift_*") } };
+    await expect(makeVec(reads, { numEnvs: 1, device: "cpu" })).rejects.toThrow(
+      /unknown-name.*no actuator that fits "lift_\*"/,
+    );
   });
 
   test("in RK4 with a range that goes with speed", async () => {
@@ -55,6 +79,7 @@ describe("actuators are refused", () => {
 
   test("as networks that do not fit", () => {
     expect(() => net({ "0.bias": ones(1) })).toThrow(/no tensors called/);
+    expect(() => net({ "0.weight": ones(0, 6), "1.weight": ones(1, 0) })).toThrow(/shape \[0, 6\].*at least 1 of each/);
     expect(() => net({ "0.weight": ones(3, 6), "1.weight": ones(1, 2) })).toThrow(
       /takes 2 numbers; the layer before it gives 3/,
     );

@@ -312,6 +312,25 @@ describe("what is refused", () => {
           ^`,
     ],
     [
+      "a constant beside the domain, in a list",
+      { reward: { a: "sum([1, -pow(-2, 0.5)])" } },
+      `[trace-non-finite] task Rover, reward.a, line 1, column 10: of -2 it has no value. Write another number.
+  sum([1, -pow(-2, 0.5)])
+           ^`,
+    ],
+    [
+      "a logarithm of 0",
+      { terminated: { a: "qpos[0] > log(0)" } },
+      `[trace-non-finite] task Rover, terminated.a, line 1, column 11: of 0 it has no value. Write another number.
+  qpos[0] > log(0)
+            ^`,
+    ],
+    [
+      "a number that float32 has not",
+      { reward: { a: "1e39" } },
+      "[bad-term] task Rover, reward.a: it gives 1e+39, which is infinite in float32; a term is finite.",
+    ],
+    [
       "too much nesting",
       { reward: { a: `${"(".repeat(500)}1${")".repeat(500)}` } },
       "[term-syntax] task Rover, reward.a, line 1, column 101: the expression is nested more than 100 deep; split it.",

@@ -138,6 +138,11 @@ describe("a terrain that cannot be is refused", () => {
     [{ columns: [{ kind: "slope-up", angle: 1.6 }] }, /below 1.5 rad/],
     [{ columns: ["flat"], rows: 0 }, /rows of a terrain is 0/],
     [{ columns: ["flat"], cell: 0.3 }, /patch of a terrain is 8 m, which is no whole number of cells of 0.3 m/],
+    [
+      { columns: ["flat"], cell: 8 },
+      /patch of a terrain is 8 m, its level middle 1.5 m, and cells 8 m; a cell fits on/,
+    ],
+    [{ columns: ["flat"], patch: "8" }, /patch of a terrain is "8"; it is a number of at least 0/],
     [{ columns: ["flat"], row: 3 }, /no option "row"; nearest: rows/],
     [{ columns: ["flat"], cell: 0.001 }, /too large/],
     [{ columns: [{ kind: "boxes", count: 1e9 }] }, /count is 1000000000; a patch has at most 4096 blocks/],
@@ -146,6 +151,11 @@ describe("a terrain that cannot be is refused", () => {
     [{ columns: ["flat", null] }, /column 1 of a terrain is null/],
   ])("%j", (options, message) => {
     expect(() => makeTerrain(options as never)).toThrow(message);
+  });
+
+  test("heights that 32 bits do not hold, when they are drawn", () => {
+    const high = makeTerrain({ columns: [{ kind: "waves", height: 1e6 }], rows: 1, cell: 0.5 });
+    expect(() => high.heights).toThrow(/\[bad-terrain\] a height of a terrain is -?\d+(\.\d+)? m; .* at most 100000 m/);
   });
 });
 
@@ -274,6 +284,10 @@ describe("a terrain from a picture", () => {
     });
     await expect(terrainFromImage(new Uint8Array(0), { height: 1 })).rejects.toThrow(/it is empty/);
     await expect(terrainFromImage("nowhere.png", { height: 1 })).rejects.toMatchObject({ code: "missing-file" });
+    // not what stands in the terminal
+    await expect(terrainFromImage(0 as never, { height: 1 })).rejects.toThrow(
+      "[missing-file] the picture 0 is no path",
+    );
   });
 
   test("what is no surface, and what is no option, is refused", async () => {
@@ -281,6 +295,11 @@ describe("a terrain from a picture", () => {
     await expect(terrainFromImage(line, { height: 1 })).rejects.toThrow(
       /has 2 x 1 pixels; a terrain has at least 2 x 2/,
     );
+    const grey = new Uint8Array(encodePng({ width: 2, height: 2, rgba: new Uint8Array(16).fill(9) }));
+    await expect(terrainFromImage(grey, { height: 1 })).rejects.toThrow(/one grey, of the 256 that are read/);
+    expect([...(await terrainFromImage(grey, { height: 0 })).heights]).toEqual([0, 0, 0, 0]);
+    const square = new Uint8Array(encodePng({ width: 3, height: 2, rgba: Uint8Array.from(PIXELS) }));
+    await expect(terrainFromImage(square, { height: 1e9 })).rejects.toThrow(/a height of a terrain is \d/);
     await expect(terrainFromImage(line, { height: 1, cel: 1 } as never)).rejects.toThrow(
       /no option "cel"; nearest: cell/,
     );

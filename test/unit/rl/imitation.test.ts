@@ -191,6 +191,7 @@ test("recorded episodes are read, and refused with file and line", () => {
   expect(() => read(good, "{")).toThrow("has no JSON on line 2");
   expect(() => read('{"actions":[1]}')).toThrow("has no observations and actions of an episode on line 1");
   expect(() => read('{"observations":[[1,2]],"actions":[1,2]}')).toThrow("has on line 1 2 actions and 1 observations");
+  expect(() => read(good.replace("[0.5],", ""))).toThrow("has on line 1 1 actions and 3 observations");
   expect(() => read('{"observations":[[1,2,3]],"actions":[1]}')).toThrow(
     "an observation of 3; Reach has 2 finite numbers",
   );

@@ -9,7 +9,7 @@ import { Ppo } from "../../../src/rl/ppo.ts";
 import { learnerEnvOf } from "../../../src/rl/device/js-vec.ts";
 import { Sac } from "../../../src/rl/sac.ts";
 import { Overlapped } from "../../../src/runs/overlapped.ts";
-import { corridor, slide } from "../../support/maze.ts";
+import { corridor, slide, stuck } from "../../support/maze.ts";
 
 const MODULES = [new URL("../../support/maze.ts", import.meta.url).href];
 const PPO = { seed: 3, hidden: [16], rolloutSteps: 32, minibatches: 4, epochs: 4, learningRate: 0.01 };
@@ -55,6 +55,17 @@ test("threads collect in one while PPO learns, the same for any count of them", 
     return both.parameters();
   };
   expect(await learnt(2)).toEqual(await learnt(1));
+});
+
+test("threads whose worlds never return are ended by the collector's close, and all is closed then", async () => {
+  const ppo = await Ppo.create(makeJsVec(stuck, { numEnvs: 2 }), { ...PPO, rolloutSteps: 8, minibatches: 1 });
+  const both = await Overlapped.create(ppo, { threads: 1, modules: MODULES });
+  const update = both.iterate();
+  await Promise.all([
+    expect(update).rejects.toMatchObject({ code: "closed" }),
+    both.collector.close().then(() => both.close()),
+  ]);
+  await expect(both.iterate()).rejects.toMatchObject({ code: "closed" });
 });
 
 /** Two worlds of three numbers; the first ends each third step. */

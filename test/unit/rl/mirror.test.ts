@@ -4,7 +4,10 @@ import { philox4x32, seedKey, streams } from "../../../src/core/rng.ts";
 import { Box, Discrete } from "../../../src/env/index.ts";
 import { makeJsVec, type JsEnv } from "../../../src/env/js-env.ts";
 import { joinColumns, mirrorColumns, planPpo, Ppo, ppoConfig } from "../../../src/rl/index.ts";
+import { envShape } from "../../../src/rl/device/env-shape.ts";
+import { learnerEnvOf } from "../../../src/rl/device/js-vec.ts";
 import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
+import { mirrors } from "../../../src/rl/ppo/mirror.ts";
 import { mirrorRollout } from "../../../src/rl/ppo/update.ts";
 import { WORLD } from "../../../src/rl/tables/device-tables.ts";
 import { closeSharedDevice, makeCase, ON_WASM, sharedDevice, STEPS, WORLDS } from "../../support/learner-case.ts";
@@ -129,6 +132,13 @@ test("what has no mirror image is refused by name", () => {
   );
   const choose = makeJsVec({ ...right, id: "Choose", actionSpace: new Discrete(2) }, { numEnvs: 2 });
   expect(refused(MIRROR, choose)).toThrow("the actions of Choose are discrete");
+  const groups = { policy: { from: 0, size: 1 }, critic: { from: 1, size: 1 } };
+  const apart = { ...envShape(learnerEnvOf(envs)), observations: 2, groups };
+  const both = { ...MIRROR, recurrent: "none" };
+  expect(mirrors(apart, { ...both, mirrorObservations: [-1, 2] })).toBe(true);
+  expect(() => mirrors(apart, { ...both, mirrorObservations: [2, 1] })).toThrow(
+    "column 1 is of policy, and 2, which it is in the mirror, of critic: pass for each one of its own group",
+  );
   for (const list of [[2, 3, 1], [0], [1.5], [-2, 1], [2]])
     expect(() => ppoConfig({ mirrorActions: list })).toThrow("[bad-option] mirrorActions is");
 });

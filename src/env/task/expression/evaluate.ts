@@ -64,7 +64,9 @@ class Evaluator {
       return run();
     } catch (error) {
       if (error instanceof Unfit) return this.#fail(part, "term-shape", `${what} ${error.message}.`);
-      const traced = error instanceof CorralError && error.code.startsWith("trace-");
+      // what a part of the part refused has its place already
+      const traced =
+        error instanceof CorralError && error.code.startsWith("trace-") && error.details.line === undefined;
       if (traced) return this.#fail(part, error.code, error.message.replace(/^\[[^\]]*\] /, ""));
       throw error;
     }

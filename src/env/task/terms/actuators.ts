@@ -1,28 +1,19 @@
 // what encoders read, and what an episode has drawn of its actuators
 import { add, type Scalar } from "../../../trace/scalar.ts";
-import { fits } from "../../../core/names.ts";
-import { actuatorNames, idOf, jointOf } from "../../../model/model.ts";
-import { AMOUNTS } from "../actuators.ts";
+import { jointOf } from "../../../model/model.ts";
+import { actuatorsOf, AMOUNTS } from "../actuators.ts";
 import type { AmountName, Scene } from "../task.ts";
 import { needs } from "./source.ts";
 
-/** Actuators by name or pattern; all if none is named. */
-function actuatorsOf({ model }: Scene, names: readonly string[]): number[] {
-  const called = actuatorNames(model);
-  const all = called.map((_, i) => i);
-  if (names.length === 0) return all;
-  return names.flatMap((name) => {
-    if (name.includes("*")) return all.filter((i) => fits(called[i], name));
-    const i = name === "" ? -1 : called.indexOf(name);
-    return [i >= 0 ? i : idOf(model, "actuator", name)];
-  });
-}
+/** Actuators by name or pattern, in the order of their names; all if none is named. */
+const named = ({ model }: Scene, names: readonly string[]): number[] =>
+  (names.length === 0 ? ["*"] : names).flatMap((name) => actuatorsOf(model, name));
 
 /** Positions of the joints of actuators, by name or pattern, as their encoders read them: with the `bias` of the episode. */
 export const encoders =
   (...names: readonly string[]) =>
   (s: Scene): readonly Scalar[] =>
-    actuatorsOf(s, names).map((i) => {
+    named(s, names).map((i) => {
       const joint = jointOf(s.model, i);
       needs(joint >= 0, `actuator ${s.model.names.actuator[i]} of encoders`, "of no joint", "one of a slide or hinge");
       return add(s.d.qpos.at(s.model.jnt_qposadr[joint]), s.actuators("bias", i) ?? 0);
@@ -38,5 +29,5 @@ export const actuatorNumbers =
       name,
       `one of ${Object.keys(AMOUNTS).join(", ")}`,
     );
-    return actuatorsOf(s, names).map((i) => s.actuators(name, i) ?? 0);
+    return named(s, names).map((i) => s.actuators(name, i) ?? 0);
   };
