@@ -304,6 +304,8 @@ ${[...joints(""), ...velocities(""), ...steps, `      last_action: "action",`].j
     alive: { value: "1.0", weight: 0.25 },
 ${own.join("\n")}
   },
+  // m/s and rad/s beside what is commanded, in the mean
+  info: { off: "distance(linear.xy, wanted.xy)", off_turn: "abs(angular.z - wanted.${base.flies ? "w" : "z"})" },
   terminated: {
 ${[...(low === undefined ? [] : ["    low: outside(height(BASE), LOW, Infinity),"]), "    tipped: outside(tilt(BASE), 0, TIPPED),"].join("\n")}
   },
