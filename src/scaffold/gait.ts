@@ -6,6 +6,7 @@ import { columnsOf, type Columns } from "./leg-columns.ts";
 import { baseOf, type Robot } from "./robot.ts";
 import { collides, reachOf, type Places } from "./stance.ts";
 import { legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
+import { axesOf } from "./upright.ts";
 
 const GRAVITY = 9.81;
 /** Legs that miss more of a step or a lift, in parts of it, are no legs to walk with. */
@@ -98,8 +99,10 @@ function hingesOf({ model, motors }: Robot, foot: number, feet: readonly number[
 /** The gait of a robot that stands on two legs whose feet step and lift; undefined where it has none. */
 export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
   const { model, motors, mass } = robot;
-  const { body: base, feet, flies, rolls } = baseOf(robot);
-  if (flies || rolls || feet.length !== 2) return undefined;
+  const whole = baseOf(robot);
+  const { body: base, feet, flies, rolls } = whole;
+  // of gaits x is ahead and z up
+  if (flies || rolls || feet.length !== 2 || axesOf(robot, whole)) return undefined;
   return withMuJoCo(model, (oracle) => {
     const qpos = Float64Array.from(robot.qpos);
     const pose = posed(oracle, qpos);

@@ -1,12 +1,11 @@
-// tasks for a robot of one's own: walking as commanded, and reaching
+// a task for a robot of one's own that walks, drives or flies as it is commanded
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
 import { MOST_REACH } from "./motors.ts";
 import { heldOf, withoutHeld } from "./held.ts";
-import { hasGround } from "./stance.ts";
-import { apartFrom, tipOf } from "./tip.ts";
+import { axesOf, type Axes } from "./upright.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
 export interface Places {
@@ -83,7 +82,7 @@ ${lines.join("\n")}
 const DROP = 0.02;
 
 /** Near the keyframe, or the default pose: the base on the floor or above it, what else floats where it is. */
-function startOf({ model, key, lift }: Robot, qpos: number, qvel: number, base?: Base): string {
+export function startOf({ model, key, lift }: Robot, qpos: number, qvel: number, base?: Base): string {
   const from = key === undefined ? "" : `key: ${text(key)}, `;
   const most = base ? lift + DROP * Math.min(1, base.height) : 0;
   const raise = base?.flies ? (lift === 0 ? "" : number(lift)) : `[${number(lift)}, ${number(most)}]`;
@@ -177,6 +176,33 @@ function fallen({ flies, height: above, legs }: Base, floor: number): number | u
 const fallOf = (low: number | undefined): string =>
   `${low === undefined ? "" : `/** Below this height it has fallen (m). */\nconst LOW = ${number(low)};\n`}/** Tilted by more than this it has fallen (rad). */\nconst TIPPED = 1;\n`;
 
+/** Axes that a robot goes along, as constants of the file. */
+const axesIn = ({
+  ahead,
+  left,
+  up,
+}: Axes): string => `/** Ahead, to the left and up as it stands, in the frame of its base, which lies otherwise. */
+const AHEAD = ${text(numbers(ahead))};
+const LEFT = ${text(numbers(left))};
+const UP = ${text(numbers(up))};
+`;
+
+/** How the base moves, in the frame of the base or along axes of its own; lines with their commas. */
+function motionOf(axes: Axes | undefined): string {
+  const along = (value: string) =>
+    `\`[${["AHEAD", "LEFT", "UP"].map((axis) => `dot(${value}, \${${axis}})`).join(", ")}]\``;
+  if (!axes)
+    return `    linear: linearVelocity(BASE),
+    angular: angularVelocity(BASE),`;
+  return `    own_linear: linearVelocity(BASE),
+    own_angular: angularVelocity(BASE),
+    own_down: projectedGravity(BASE),
+    linear: ${along("own_linear")},
+    angular: ${along("own_angular")},
+    down: ${along("own_down")},
+    leans: "acos(clamp(-down.z, -1, 1))",`;
+}
+
 /**
  * A base that follows commands of velocity on its feet or wheels, or in the air; on two legs about a gait, where it has one.
  * @throws CorralError no-free-base, no-ground, no-contact
@@ -187,6 +213,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
   const { model, qpos, mass, span, floor } = robot;
   const held = heldOf(robot, whole);
   const base = withoutHeld(whole, robot, held);
+  const axes = axesOf(robot, base);
   const motors = robot.motors.filter((_, i) => !held.has(i));
   // about a gait what falls cost keeps policies from walking (docs/decisions/0156)
   const falls = base.feet.length === 2 && !gait;
@@ -205,6 +232,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
       `    air_${i}: { value: touchdown(${text(named(body))}, 0.2), weight: ${about(2 / base.feet.length)} },`,
   );
   const low = fallen(base, floor);
+  const gravity = axes ? '"down"' : "projectedGravity(BASE)";
   const joints = (noise: string): string[] =>
     hasPose ? [noise === "" ? `      joints: "joints",` : `      joints: { value: "joints", ${noise} },`] : [];
   const steps = gait ? [`      clock: GAIT.clock,`, `      landings: GAIT.landings,`] : [];
@@ -242,7 +270,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
     "push",
     ...(hasServos(robot) ? ["servo"] : []),
     "startAround",
-    "tilt",
+    ...(axes ? [] : ["tilt"]),
     "torqueCost",
     ...(feet.length > 0 ? ["touchdown"] : []),
     "tracking",
@@ -254,7 +282,7 @@ ${imports.map((each) => `  ${each},`).join("\n")}
 } from ${text(library)};
 
 const BASE = ${trunk};
-${fallOf(low)}${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}
+${fallOf(low)}${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}${axes ? axesIn(axes) : ""}
 ${gait ? gaitOf(gait) : ""}export default defineTask({
   id: ${text(name)},
   model: new URL(${text(path)}, import.meta.url),
@@ -281,8 +309,7 @@ ${gait ? gaitOf(gait) : ""}export default defineTask({
 ${actionOf(robot, held)}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
-    linear: linearVelocity(BASE),
-    angular: angularVelocity(BASE),${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}leans: tilt(BASE),` : ""}
+${motionOf(axes)}${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}${axes ? "" : "leans: tilt(BASE),"}` : ""}
   },
 
   // what sensors tell; critics also see what is true
@@ -290,14 +317,14 @@ ${commandOf(base, floor)}
     policy: {
       linear: { value: "linear", noise: 0.05 },
       angular: { value: "angular", noise: 0.1, scale: 0.25 },
-      gravity: { value: projectedGravity(BASE), noise: 0.02 },
+      gravity: { value: ${gravity}, noise: 0.02 },
       command: "wanted",
 ${[...(base.flies ? [`      height: { value: height(BASE), noise: 0.02 },`] : []), ...joints("noise: 0.01"), ...velocities(" noise: 0.5,"), ...steps, `      last_action: "action",`].join("\n")}
     },
     critic: {
       linear: "linear",
       angular: { value: "angular", scale: 0.25 },
-      gravity: projectedGravity(BASE),
+      gravity: ${gravity},
       command: "wanted",
 ${[...joints(""), ...velocities(""), ...steps, `      last_action: "action",`].join("\n")}
       height: height(BASE),
@@ -312,7 +339,7 @@ ${own.join("\n")}
   // m/s and rad/s beside what is commanded, in the mean
   info: { off: "distance(linear.xy, wanted.xy)", off_turn: "abs(angular.z - wanted.${base.flies ? "w" : "z"})" },
   terminated: {
-${[...(low === undefined ? [] : ["    low: outside(height(BASE), LOW, Infinity),"]), "    tipped: outside(tilt(BASE), 0, TIPPED),"].join("\n")}
+${[...(low === undefined ? [] : ["    low: outside(height(BASE), LOW, Infinity),"]), `    tipped: outside(${axes ? '"leans"' : "tilt(BASE)"}, 0, TIPPED),`].join("\n")}
   },
   randomise: {
 ${[
@@ -326,55 +353,6 @@ ${[
   },
   events: { push: push(${text(base.joint)}, { every: [4, 8], velocity: [0.3, 0.3, 0, 0, 0, 0.2] }) },
   reset: ${startOf(robot, 0.02, 0.1, base)},
-});
-`;
-}
-
-/** The end of an arm goes where it is commanded. */
-export function reachTask(name: string, robot: Robot, { library, model: path }: Places): string {
-  const { model, floor } = robot;
-  const tip = tipOf(robot);
-  const { expression, at, reach } = tip;
-  const held = apartFrom(tip, robot);
-  const count = robot.motors.length - held.size;
-  // goals that servos half a radian about home come to, in the corners too, over the ground
-  const box = Math.max(0.05, 0.2 * reach);
-  // where the end starts is reached; nearer to the ground than 50 mm nothing else is wanted
-  const least = hasGround(model) ? Math.min(floor + 0.05, at[2]) : -Infinity;
-  const ranges = at.map((x, i) => [i === 2 ? Math.max(least, x - box) : x - box, x + box]);
-  return `// ${name}: the end of a robot goes where it is commanded
-import { actionRateCost, command, defineTask, ${hasServos(robot) ? "servo, " : ""}startAround, torqueCost, tracking } from ${text(library)};
-
-export default defineTask({
-  id: ${text(name)},
-  model: new URL(${text(path)}, import.meta.url),
-  frameSkip: ${frameSkipOf(robot)},
-  maxEpisodeSteps: 200,
-  training: {
-    ppo: {
-      numEnvs: 256,
-      steps: 2_000_000,
-      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: -0.5 },
-    },
-  },
-${actionOf(robot, held)}
-${servosOf(robot)}  values: {
-    tip: ${text(expression)},
-    // m, drawn for each episode about where the tip is at the start
-    goal: command([
-${ranges.map((range) => `      ${numbers(range)},`).join("\n")}
-    ]),
-    missing: "distance(tip, goal)",
-  },
-  observe: { positions: "qpos", velocities: { value: "qvel", scale: 0.1, clip: [-5, 5] }, towards: "goal - tip", last_action: "action" },
-  reward: {
-    near: { value: "missing", weight: ${about(-1 / Math.max(reach, 0.05))} },
-    there: tracking("tip", "goal", ${number(0.1 * Math.max(reach, 0.1))}),
-    rate: { value: actionRateCost(), weight: ${about(-0.1 / count)} },
-    torque: { value: torqueCost(), weight: ${about(-0.01 / (count * Math.max(0.01, (robot.mass * 9.81 * reach * 0.25) ** 2)))} },
-  },
-  info: { missing: "missing", success: "missing < ${number(0.05 * Math.max(reach, 0.1))}" },
-  reset: ${startOf(robot, model.nkey > 0 ? 0.02 : 0.05, 0.05)},
 });
 `;
 }

@@ -20,9 +20,10 @@ export interface Robot {
   /** kg, and the height that it spans (m). */
   readonly mass: number;
   readonly span: number;
-  /** World positions of bodies and sites in the pose it starts in, 3 numbers each. */
+  /** World positions of bodies, sites and geoms in the pose it starts in, 3 numbers each. */
   readonly xpos: Float64Array;
   readonly site_xpos: Float64Array;
+  readonly geom_xpos: Float64Array;
   /** How far what floats is raised from that pose to stand on the floor, or to hover over it (m). */
   readonly lift: number;
   /** Height of the floor (m). */
@@ -75,12 +76,13 @@ export async function robotOf(model: Model): Promise<Robot> {
   // of what floats its own, without what stands about it
   const mass = model.body_subtreemass[base ?? 0];
   const isFlyer = base !== undefined && flies(model, base);
-  const { xpos, site_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
+  const { xpos, site_xpos, geom_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
     oracle.write("qpos", start);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     const places = { geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };
     return {
       xpos: oracle.read("xpos"),
+      geom_xpos: places.geom_xpos,
       site_xpos: model.nsite > 0 ? oracle.read("site_xpos") : new Float64Array(),
       floor: floorOf(model, places),
       lowest: base === undefined ? undefined : lowestOf(model, base, places),
@@ -102,6 +104,7 @@ export async function robotOf(model: Model): Promise<Robot> {
     span: Math.max(...heights) - Math.min(...heights),
     xpos,
     site_xpos,
+    geom_xpos,
     lift: wanted > SUNK || wanted < -HIGH ? wanted : 0,
     floor: floor ?? 0,
   };

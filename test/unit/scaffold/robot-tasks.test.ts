@@ -9,7 +9,8 @@ import { makeVec, type Task } from "../../../src/env/index.ts";
 import { idOf, loadModel } from "../../../src/model/model.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { gaitOf } from "../../../src/scaffold/gait.ts";
-import { reachTask, velocityTask } from "../../../src/scaffold/robot-tasks.ts";
+import { reachTask } from "../../../src/scaffold/reach-task.ts";
+import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../../../src/scaffold/track-task.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { robotOf } from "../../../src/scaffold/robot.ts";
-import { reachTask } from "../../../src/scaffold/robot-tasks.ts";
+import { reachTask } from "../../../src/scaffold/reach-task.ts";
 import { apartFrom, tipOf } from "../../../src/scaffold/tip.ts";
 
 const arm = (name: string, x: number, site = "") => `<body name="${name}1" pos="${x} 0 .5">

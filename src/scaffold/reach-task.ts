@@ -1,0 +1,65 @@
+// a task for an arm of one's own: reaching
+import type { Robot } from "./robot.ts";
+import {
+  about,
+  actionOf,
+  frameSkipOf,
+  hasServos,
+  number,
+  numbers,
+  servosOf,
+  startOf,
+  text,
+  type Places,
+} from "./robot-tasks.ts";
+import { hasGround } from "./stance.ts";
+import { apartFrom, tipOf } from "./tip.ts";
+
+/** The end of an arm goes where it is commanded. */
+export function reachTask(name: string, robot: Robot, { library, model: path }: Places): string {
+  const { model, floor } = robot;
+  const tip = tipOf(robot);
+  const { expression, at, reach } = tip;
+  const held = apartFrom(tip, robot);
+  const count = robot.motors.length - held.size;
+  // goals that servos half a radian about home come to, in the corners too, over the ground
+  const box = Math.max(0.05, 0.2 * reach);
+  // where the end starts is reached; nearer to the ground than 50 mm nothing else is wanted
+  const least = hasGround(model) ? Math.min(floor + 0.05, at[2]) : -Infinity;
+  const ranges = at.map((x, i) => [i === 2 ? Math.max(least, x - box) : x - box, x + box]);
+  return `// ${name}: the end of a robot goes where it is commanded
+import { actionRateCost, command, defineTask, ${hasServos(robot) ? "servo, " : ""}startAround, torqueCost, tracking } from ${text(library)};
+
+export default defineTask({
+  id: ${text(name)},
+  model: new URL(${text(path)}, import.meta.url),
+  frameSkip: ${frameSkipOf(robot)},
+  maxEpisodeSteps: 200,
+  training: {
+    ppo: {
+      numEnvs: 256,
+      steps: 2_000_000,
+      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: -0.5 },
+    },
+  },
+${actionOf(robot, held)}
+${servosOf(robot)}  values: {
+    tip: ${text(expression)},
+    // m, drawn for each episode about where the tip is at the start
+    goal: command([
+${ranges.map((range) => `      ${numbers(range)},`).join("\n")}
+    ]),
+    missing: "distance(tip, goal)",
+  },
+  observe: { positions: "qpos", velocities: { value: "qvel", scale: 0.1, clip: [-5, 5] }, towards: "goal - tip", last_action: "action" },
+  reward: {
+    near: { value: "missing", weight: ${about(-1 / Math.max(reach, 0.05))} },
+    there: tracking("tip", "goal", ${number(0.1 * Math.max(reach, 0.1))}),
+    rate: { value: actionRateCost(), weight: ${about(-0.1 / count)} },
+    torque: { value: torqueCost(), weight: ${about(-0.01 / (count * Math.max(0.01, (robot.mass * 9.81 * reach * 0.25) ** 2)))} },
+  },
+  info: { missing: "missing", success: "missing < ${number(0.05 * Math.max(reach, 0.1))}" },
+  reset: ${startOf(robot, model.nkey > 0 ? 0.02 : 0.05, 0.05)},
+});
+`;
+}

@@ -1,0 +1,56 @@
+// where a robot goes ahead, to the left and up whose base has a frame that does not stand upright
+import { mjtJoint } from "../model/enums.ts";
+import type { Base, Robot } from "./robot.ts";
+import { cross, dot, minus, vectorAt, type Vector } from "./vectors.ts";
+
+/** Unit vectors in the frame of a base. */
+export interface Axes {
+  readonly ahead: Vector;
+  readonly left: Vector;
+  readonly up: Vector;
+}
+
+/** The vertical part of a base's z axis from which its frame is upright. */
+const UPRIGHT = Math.cos(0.5);
+/** Toes are so far ahead of ankles, at least (m). */
+const TOES = 1e-3;
+
+/** A rotation's columns, by its quaternion. */
+function columnsOf(quat: readonly number[]): readonly [Vector, Vector, Vector] {
+  const [w, x, y, z] = quat.map((q) => q / Math.hypot(...quat));
+  return [
+    [w * w + x * x - y * y - z * z, 2 * (x * y + w * z), 2 * (x * z - w * y)],
+    [2 * (x * y - w * z), w * w - x * x + y * y - z * z, 2 * (y * z + w * x)],
+    [2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z],
+  ];
+}
+
+/** Where it goes ahead, in the world: of two feet across the line between them, where toes are; of others along x. */
+function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Vector {
+  if (feet.length !== 2) return [1, 0, 0];
+  const [dx, dy] = minus(vectorAt(xpos, feet[1]), vectorAt(xpos, feet[0]));
+  const apart = Math.hypot(dx, dy);
+  if (!(apart > TOES)) return [1, 0, 0];
+  const across: Vector = [-dy / apart, dx / apart, 0];
+  const toes = feet.reduce((sum, foot) => {
+    const own = Array.from({ length: model.ngeom }, (_, g) => g).filter(
+      (g) => model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[foot],
+    );
+    return own.reduce((all, g) => all + dot(minus(vectorAt(geom_xpos, g), vectorAt(xpos, foot)), across), sum);
+  }, 0);
+  const sign = Math.sign(Math.abs(toes) > TOES ? toes : across[0] || across[1]);
+  return [sign * across[0], sign * across[1], 0];
+}
+
+/** The axes that a robot goes along, in the frame of its base; undefined where that stands upright itself. */
+export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
+  const { model, qpos } = robot;
+  const joint = Array.from(model.jnt_bodyid).findIndex((b, j) => b === body && model.jnt_type[j] === mjtJoint.FREE);
+  const at = model.jnt_qposadr[joint] + 3;
+  const columns = columnsOf(qpos.slice(at, at + 4));
+  if (columns[2][2] > UPRIGHT) return undefined;
+  // a turn of rounding is none
+  const own = (v: Vector): Vector => columns.map((c) => Math.round(1e6 * dot(c, v)) / 1e6 || 0) as unknown as Vector;
+  const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];
+  return { ahead: own(ahead), left: own(cross(up, ahead)), up: own(up) };
+}
