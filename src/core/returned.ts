@@ -25,9 +25,13 @@ function isPromise(value: unknown): boolean {
   return true;
 }
 
+/** What a user's code threw, in a sentence. */
+export const whyThrown = (error: unknown): string =>
+  (error instanceof Error ? error.message : show(error)).replace(/\.$/, "");
+
 /** `bad-env` with the cause, for an error of a user's code. */
 export function thrown(call: Call, error: unknown): CorralError {
-  const why = (error instanceof Error ? error.message : show(error)).replace(/\.$/, "");
+  const why = whyThrown(error);
   const again = ["reset", "step"].includes(call.place) ? "Mend it, then call reset()" : "Mend it";
   return badReturn(call, `it threw ${why}. ${again}`, { cause: error });
 }

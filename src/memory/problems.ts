@@ -42,8 +42,9 @@ function tooLarge(plan: PlanFacts): string {
   if (arena !== undefined && (bindingLimits(arena) as string[]).includes(limit)) {
     const count = most === 0 ? plan.tileWidth : Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
     const bytes = formatBytesExactly(bufferBytes(arena, count));
-    const remedy =
-      most === 0 ? "Fewer worlds, or fewer steps kept of each, make it smaller." : `Pass numEnvs: ${most}.`;
+    const own = arena.fields.find((field) => field.remedy !== null);
+    const less = own ? `What helps: ${own.remedy}.` : "Fewer worlds, or fewer steps kept of each, make it smaller.";
+    const remedy = most === 0 ? less : `Pass numEnvs: ${most}.`;
     return `arena ${arena.name} of ${plan.name} needs ${bytes} in one buffer for ${formatCount(count)} worlds, ${limit} is ${formatBytesExactly(value)}. ${remedy}`;
   }
 

@@ -21,12 +21,16 @@ import type { Policy } from "./networks/policy.ts";
 
 /** Throws `bad-snapshot` for what `snapshot()` of a learner did not return. */
 function assertSnapshot(snapshot: unknown): asserts snapshot is AlgorithmSnapshot {
-  const { learner, env } = Object(snapshot) as Partial<AlgorithmSnapshot>;
-  if (typeof learner === "object" && typeof env === "object") return;
-  throw new CorralError(
-    "bad-snapshot",
-    `the snapshot is ${show(snapshot)}; pass what snapshot() of a learner returned.`,
-  );
+  const given = Object(snapshot) as Partial<AlgorithmSnapshot>;
+  const { learner, env, rateScale = 0 } = given;
+  const whole = typeof learner === "object" && typeof env === "object" && learner !== null && env !== null;
+  // what is no number here would be noticed in an update, with the learner's own numbers gone
+  const count = (["iteration", "envSteps"] as const).find((name) => !Number.isSafeInteger(given[name]));
+  if (whole && count === undefined && rateScale > 0 && rateScale <= 1) return;
+  const wrong = whole ? (count ?? "rateScale") : undefined;
+  const what =
+    wrong === undefined ? `the snapshot is ${show(snapshot)}` : `${wrong} of the snapshot is ${show(given[wrong])}`;
+  throw new CorralError("bad-snapshot", `${what}; pass what snapshot() of a learner returned.`);
 }
 
 /** Options of a learner with their defaults. */

@@ -170,7 +170,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
    * One rollout by the policy itself, and one update towards what a teacher would have done in it (DAgger, Ross, Gordon and
    * Bagnell 2011): the negative log likelihood of its actions. The value function learns as in `iterate`.
    * @throws CorralError bad-peer for a teacher that sees or does something else; bad-demonstration for actions that are none;
-   *   what `iterate` throws
+   *   bad-teacher for one that threw; what `iterate` throws
    */
   imitate(teacher: Teacher): Promise<Metrics> {
     return this.mutex.exclusive("imitate", async () => {

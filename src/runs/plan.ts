@@ -316,8 +316,8 @@ function problemsOf(
   const problems = limits.map(({ code, text }) => ({
     code,
     text: text.replace(
-      /(Pass numEnvs: \d+|Fewer worlds, or fewer steps kept of each, make it smaller)\.$/,
-      largest === 0 && text.includes("arena replay") ? `${remedy} Pass a smaller bufferSize.` : remedy,
+      /(Pass numEnvs: \d+|Fewer worlds, or fewer steps kept of each, make it smaller|What helps: .*)\.$/,
+      (end) => (largest === 0 && end.startsWith("What helps") ? `${remedy} ${end}` : remedy),
     ),
   }));
   if (!budget || totalBytes <= budget.limit - budget.live) return problems;

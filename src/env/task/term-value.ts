@@ -78,7 +78,7 @@ export function splitTerm<O extends object>(
 }
 
 function checkOptions({ noise, clip, scale, weight, history, delay = 0 }: Options, place: string): void {
-  const finite = (x: unknown): boolean => typeof x === "number" && Number.isFinite(x);
+  const finite = (x: unknown): boolean => typeof x === "number" && isHeld(x);
   if (clip !== undefined) checkRange(clip, `${place}: clip`);
   if (weight !== undefined && !finite(weight)) throw badTerm(place, `weight is ${show(weight)}; it is a finite number`);
   if (scale !== undefined && !(Array.isArray(scale) ? scale.every(finite) : finite(scale)))
@@ -99,7 +99,7 @@ function checkRange(range: unknown, name: string): void {
   const ok =
     Array.isArray(range) &&
     range.length === 2 &&
-    range.every((x) => typeof x === "number" && Number.isFinite(x)) &&
+    range.every((x) => typeof x === "number" && isHeld(x)) &&
     range[0] <= range[1];
   if (!ok)
     throw new CorralError("bad-term", `${name} is ${show(range)}; it is [low, high], finite, low <= high.`, {

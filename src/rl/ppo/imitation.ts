@@ -3,6 +3,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { optionsOf } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
+import { whyThrown } from "../../core/returned.ts";
 import { show } from "../../core/show.ts";
 import type { Space } from "../../env/space/spaces.ts";
 import { AppliedPolicy } from "../networks/apply-policy.ts";
@@ -112,7 +113,7 @@ export class Labels {
     return this.#teacher;
   }
 
-  /** Labels the rollout that lies in the learner's memory. Throws `bad-demonstration` for actions that are none. */
+  /** Labels the rollout that lies in the learner's memory. Throws `bad-demonstration` for actions that are none, `bad-teacher` for a teacher that threw. */
   async write(): Promise<void> {
     const { samples, obs4, actions4, env } = this.#learner.shape;
     const [steps, width] = [samples / env.numEnvs, this.#space.size];
@@ -148,7 +149,17 @@ export class Labels {
   }
 
   async #wanted(rows: Float32Array): Promise<ArrayLike<number>> {
-    return typeof this.#teacher === "function" ? this.#teacher(rows.slice()) : this.#applied!.act(rows);
+    if (typeof this.#teacher !== "function") return this.#applied!.act(rows);
+    let wanted: ArrayLike<number> | null | undefined;
+    try {
+      wanted = await this.#teacher(rows.slice());
+    } catch (cause) {
+      if (cause instanceof CorralError) throw cause;
+      throw new CorralError("bad-teacher", `the teacher threw ${whyThrown(cause)}. Mend it.`, {}, { cause });
+    }
+    if (typeof wanted === "object" && Number.isInteger(wanted?.length)) return wanted;
+    const text = `the teacher returned ${show(wanted)}; pass a list of numbers, an action for each world after the other.`;
+    throw wrong(text, { returned: wanted });
   }
 }
 

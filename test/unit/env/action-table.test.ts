@@ -53,6 +53,11 @@ test("tables that cannot be are refused", async () => {
     "[bad-action-table] task Rover, actionSpace: rows of the action table have 3 numbers; the model has 2 controls. Give one for each.",
   );
   expect(() => actionTable(undefined as never)).toThrow("[bad-action-table] an action table is undefined. Give a list");
+  expect(() => combinations(Array.from({ length: 10 }, () => evenly(0, 1, 100)))).toThrow(
+    "[bad-action-table] the levels to combine make 100000000000000000000 actions, of 100 x 100 x",
+  );
+  expect(() => evenly(0, 1, 1e10)).toThrow("[bad-option] count is 10000000000");
+  expect(() => evenly(0, NaN, 3)).toThrow("[bad-option] to is NaN");
   expect(() => combinations([[1], 2] as never)).toThrow("the levels to combine are [[1],2]. Give a list of numbers");
   await using env = await makeVec(task, { numEnvs: 1, device: "cpu" });
   await env.reset();

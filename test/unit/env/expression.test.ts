@@ -341,6 +341,11 @@ describe("what is refused", () => {
       '[bad-term] task Rover, reward.a: it has no option "wieght"; it takes value, clip, scale, weight.',
     ],
     [
+      "noise that float32 has not",
+      { observe: { a: { value: 1, noise: 1e39 } } },
+      "[bad-term] task Rover, observe.a: noise is 1e+39; it is a standard deviation, or { uniform: [low, high] }.",
+    ],
+    [
       "a delay that ends before it begins",
       { observe: { a: { value: 1, delay: [3, 1] } } },
       "[bad-term] task Rover, observe.a: delay is [3,1]; it is control steps, 0 to 100, or [least, most] of them.",

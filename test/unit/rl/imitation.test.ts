@@ -133,6 +133,15 @@ test("what cannot be imitated is refused by name", async () => {
   await expect(ppo.imitate(() => [1, 1, NaN, 1])).rejects.toThrow(
     "[bad-demonstration] the teacher, world 2: number 0 of an action is NaN; pass a finite float32.",
   );
+  await expect(ppo.imitate(() => null as never)).rejects.toThrow(
+    "[bad-demonstration] the teacher returned null; pass a list of numbers",
+  );
+  const throws = () => {
+    throw new Error("out of plans.");
+  };
+  await expect(ppo.imitate(throws)).rejects.toThrow("[bad-teacher] the teacher threw out of plans. Mend it.");
+  await expect(ppo.imitate(() => Promise.reject<number[]>(null))).rejects.toThrow("the teacher threw null. Mend it.");
+  expect((await ppo.imitate(() => [1, 1, 1, 1])).minibatches).toBeGreaterThan(0);
   await expect(ppo.clone({ observations: [1, 2], actions: [Infinity] })).rejects.toThrow(
     "demonstrations, step 0: number 0",
   );

@@ -118,7 +118,10 @@ describe("refused", () => {
     await ppo.iterate();
     const learnt = await ppo.parameters();
     expect(learnt).not.toEqual(before);
-    for (const wrong of [undefined, {}, { ...snapshot, learner: {} }, { ...snapshot, env: {} }])
+    const counts = [{ envSteps: NaN }, { iteration: "1" }, { rateScale: 0 }, { env: null }];
+    for (const wrong of [undefined, {}, { learner: {} }, { env: {} }, ...counts].map((x, i) =>
+      i > 1 ? { ...snapshot, ...x } : x,
+    ))
       await expect(ppo.restore(wrong as never)).rejects.toMatchObject({ code: "bad-snapshot" });
     expect(await ppo.parameters()).toEqual(learnt);
     await expect(ppo.iterateFrom(undefined as never)).rejects.toMatchObject({ code: "bad-peer" });

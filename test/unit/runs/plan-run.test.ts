@@ -183,6 +183,8 @@ test("a replay that no buffer holds is told of, with what makes it smaller", asy
   const options: TrainOptions = { algo: "sac", config: { bufferSize: 100_000_000 } };
   const { problems, largestNumEnvs } = await planRun("Ant-v5", options);
   expect(largestNumEnvs).toBe(0);
-  expect(problems[0].text).toMatch(/^arena replay_obs of .* No count of worlds fits\. Pass a smaller bufferSize\.$/);
+  expect(problems[0].text).toMatch(
+    /^arena replay_obs of .* No count of worlds fits\. What helps: a smaller bufferSize, or storage: "host"\.$/,
+  );
   expect((await planRun("Ant-v5", { ...options, config: { bufferSize: 100_000 } })).problems).toEqual([]);
 });

@@ -1,5 +1,7 @@
 // discrete actions that stand for rows of controls
 import { CorralError } from "../../../core/errors.ts";
+import { checked } from "../../../core/options.ts";
+import { integer, real } from "../../../core/schema.ts";
 import { show } from "../../../core/show.ts";
 import { table } from "../../../trace/control.ts";
 import { add, clamp, isNode, mul, type Scalar } from "../../../trace/scalar.ts";
@@ -14,8 +16,8 @@ import type { Scene } from "../task.ts";
  * @throws CorralError bad-action-table
  */
 export function actionTable(rows: Rows | (() => Rows)) {
-  let made: ReturnType<typeof checked> | undefined;
-  const tableOf = () => (made ??= checked(typeof rows === "function" ? rows() : rows));
+  let made: ReturnType<typeof tableFrom> | undefined;
+  const tableOf = () => (made ??= tableFrom(typeof rows === "function" ? rows() : rows));
   if (typeof rows !== "function") tableOf();
   return {
     actionSpace: (model: Model): Discrete => {
@@ -43,7 +45,7 @@ type Rows = readonly ArrayLike<number>[];
 const hasLength = (x: unknown): boolean => typeof (x as { length?: unknown } | null | undefined)?.length === "number";
 const isListOf = (x: unknown, fits: (row: unknown) => boolean): boolean => Array.isArray(x) && x.every(fits);
 
-function checked(all: Rows) {
+function tableFrom(all: Rows) {
   if (!isListOf(all, hasLength))
     throw new CorralError(
       "bad-action-table",
@@ -59,16 +61,36 @@ function checked(all: Rows) {
   return { all, width, flat: all.flatMap((row) => Array.from(row)) };
 }
 
-/** All combinations of levels, the last changing fastest: 30 levels of three joints are 27,000 actions. */
+/** The most actions of a table: its rows are lists. */
+const MOST_ACTIONS = 2 ** 22;
+
+/**
+ * All combinations of levels, the last changing fastest: 30 levels of three joints are 27,000 actions.
+ * @throws CorralError bad-action-table, of more than 4,194,304 too
+ */
 export function combinations(levels: readonly (readonly number[])[]): number[][] {
   if (!isListOf(levels, Array.isArray))
     throw new CorralError(
       "bad-action-table",
       `the levels to combine are ${show(levels)}. Give a list of numbers for each control.`,
     );
+  const count = levels.reduce((product, list) => product * list.length, 1);
+  if (count > MOST_ACTIONS)
+    throw new CorralError(
+      "bad-action-table",
+      `the levels to combine make ${count} actions, of ${levels.map((list) => list.length).join(" x ")} levels; an action table has at most ${MOST_ACTIONS}. Take fewer levels, or a MultiDiscrete space with a choice for each control.`,
+      { count },
+    );
   return levels.reduce<number[][]>((rows, list) => rows.flatMap((row) => list.map((x) => [...row, x])), [[]]);
 }
 
-/** Numbers from one end to the other, both included. */
-export const evenly = (from: number, to: number, count: number): number[] =>
-  Array.from({ length: count }, (_, i) => from + ((to - from) * i) / Math.max(1, count - 1));
+/**
+ * Numbers from one end to the other, both included.
+ * @throws CorralError bad-option
+ */
+export function evenly(from: number, to: number, count: number): number[] {
+  checked("from", real(), from);
+  checked("to", real(), to);
+  checked("count", integer(1, MOST_ACTIONS), count);
+  return Array.from({ length: count }, (_, i) => from + ((to - from) * i) / Math.max(1, count - 1));
+}
