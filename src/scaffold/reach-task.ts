@@ -42,7 +42,7 @@ export default defineTask({
       config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: -0.5 },
     },
   },
-${actionOf(robot, held)}
+${actionOf(robot, held, "what the end is not on")}
 ${servosOf(robot)}  values: {
     tip: ${text(expression)},
     // m, drawn for each episode about where the tip is at the start

@@ -23,24 +23,19 @@ export const about = (x: number): string => String(Number(x.toPrecision(1)));
 export const CONTROL = 0.02;
 export const frameSkipOf = ({ model }: Robot): number => Math.max(1, Math.round(CONTROL / model.opt.timestep));
 
-/** What actions are of where some actuators are held, and where these stay, in lines of code. */
-export function namedOf(motors: Robot["motors"], held: ReadonlySet<number>): string {
-  if (held.size === 0) return "";
-  const kept = motors.filter((_, i) => held.has(i)).map(({ home }) => number(home));
-  return `    actuators: [
-${motors.flatMap(({ name }, i) => (held.has(i) ? [] : [`      ${text(name)},`])).join("\n")}
-    ],${kept.some((home) => home !== "0") ? `\n    others: [${kept.join(", ")}],` : ""}
-`;
-}
-
-/** Controls from actions in [-1, 1], in code. */
-export function actionOf({ motors: all }: Robot, held: ReadonlySet<number> = new Set()): string {
+/** Controls from actions in [-1, 1], in code; of those that are held, and what they are. */
+export function actionOf({ motors: all }: Robot, held: ReadonlySet<number> = new Set(), which = ""): string {
   const motors = all.filter((_, i) => !held.has(i));
+  const kept = all.filter((_, i) => held.has(i)).map(({ home }) => number(home));
   const servos = motors.filter(({ isPosition }) => isPosition).length;
   const what = servos === motors.length ? "angles about those of the start" : "controls about those of the start";
-  return `  // actions in [-1, 1] are ${what}, one for each actuator${held.size > 0 ? "; other actuators stay there" : ""}
+  const named = `    actuators: [
+${motors.map(({ name }) => `      ${text(name)},`).join("\n")}
+    ],${kept.some((home) => home !== "0") ? `\n    others: [${kept.join(", ")}],` : ""}
+`;
+  return `  // actions in [-1, 1] are ${what}, one for each actuator${held.size > 0 ? `; ${which} stays there` : ""}
   action: {
-${namedOf(all, held)}    clip: [-1, 1],
+${held.size > 0 ? named : ""}    clip: [-1, 1],
     scale: ${numbers(motors.map(({ reach }) => reach))},
     offset: ${numbers(motors.map(({ home }) => home))},
   },`;
@@ -306,7 +301,7 @@ ${gait ? gaitOf(gait) : ""}export default defineTask({
   },
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
-${actionOf(robot, held)}
+${actionOf(robot, held, "what is light and no foot hangs from")}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
 ${motionOf(axes)}${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}${axes ? "" : "leans: tilt(BASE),"}` : ""}

@@ -1,7 +1,6 @@
 // what an arm reaches with, and the actuators that do not move it
-import { jointOf, nameOf } from "../model/model.ts";
+import { actuatorNames, jointOf, nameOf } from "../model/model.ts";
 import { mjtJoint } from "../model/enums.ts";
-import { areToldApart, besideServos } from "./held.ts";
 import { bodyOf, isBelow } from "./motors.ts";
 import type { Robot } from "./robot.ts";
 
@@ -37,12 +36,13 @@ export function tipOf({ model, motors, site_xpos, xpos }: Robot): Tip {
   return { body, expression, at, reach };
 }
 
-/** Actuators whose servos move only what an end is not on, as another arm, and those beside servos. None where names do not tell actuators apart. */
-export function apartFrom({ body }: Tip, robot: Robot): ReadonlySet<number> {
-  const { model, motors } = robot;
-  if (!areToldApart(model)) return new Set();
-  const apart = motors.flatMap(({ isPosition }, i) =>
-    isPosition && !isBelow(model, body, model.jnt_bodyid[jointOf(model, i)]) ? [i] : [],
+/** Actuators whose servos move only what an end is not on, as another arm. None where names do not tell actuators apart. */
+export function apartFrom({ body }: Tip, { model, motors }: Robot): ReadonlySet<number> {
+  const names = actuatorNames(model);
+  if (new Set(names).size < names.length || names.includes("")) return new Set();
+  return new Set(
+    motors.flatMap(({ isPosition }, i) =>
+      isPosition && !isBelow(model, body, model.jnt_bodyid[jointOf(model, i)]) ? [i] : [],
+    ),
   );
-  return new Set([...besideServos(robot), ...apart]);
 }

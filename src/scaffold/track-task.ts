@@ -7,7 +7,6 @@ import { listen } from "../model/mujoco.ts";
 import {
   about,
   actionOf,
-  namedOf,
   CONTROL,
   entriesOf,
   frameSkipOf,
@@ -18,7 +17,6 @@ import {
   text,
   type Places,
 } from "./robot-tasks.ts";
-import { areToldApart, besideServos } from "./held.ts";
 import { followersOf } from "./motors.ts";
 import { drivenBase } from "./feet.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
@@ -108,25 +106,18 @@ export function csvOf(model: Model, rows: readonly (readonly number[])[]): strin
   return `${[cells, ...rows.map((row) => row.map((x) => String(Number(x.toFixed(6)))))].map((r) => r.join(",")).join("\n")}\n`;
 }
 
-/** Actuators that do not act: those beside servos, as what damps them. */
-const heldIn = (robot: Robot): ReadonlySet<number> => new Set(areToldApart(robot.model) ? besideServos(robot) : []);
-
-/** Places in qpos of what servos turn or slide, in the order of actuators that act; undefined where not all of these are servos. */
-function servoed(robot: Robot): number[] | undefined {
-  const { model, motors } = robot;
-  const held = heldIn(robot);
-  if (!motors.every(({ isPosition }, i) => isPosition || held.has(i))) return undefined;
-  return motors.flatMap(({ isPosition }, i) => (isPosition ? [model.jnt_qposadr[model.actuator_trnid[2 * i]]] : []));
+/** Places in qpos of what servos turn or slide, in the order of actuators; undefined where not all actuators are servos. */
+function servoed({ model, motors }: Robot): number[] | undefined {
+  if (!motors.every(({ isPosition }) => isPosition)) return undefined;
+  return motors.map((_, i) => model.jnt_qposadr[model.actuator_trnid[2 * i]]);
 }
 
 /** Controls from actions in [-1, 1]: of servos about the motion, which they then follow with no action at all. */
 function trackingAction(robot: Robot): string {
   const places = servoed(robot);
-  const held = heldIn(robot);
-  if (places === undefined) return actionOf(robot, held);
-  const scale = numbers(robot.motors.flatMap(({ reach }, i) => (held.has(i) ? [] : [reach])));
-  return `  // actions in [-1, 1] move the targets of the servos about the motion, one for each actuator${held.size > 0 ? "; what is beside servos damps them" : ""}
-  action: {${held.size > 0 ? `\n${namedOf(robot.motors, held)}    ` : " "}clip: [-1, 1], scale: ${scale}${held.size > 0 ? ",\n  " : " "}},
+  if (places === undefined) return actionOf(robot);
+  return `  // actions in [-1, 1] move the targets of the servos about the motion, one for each actuator
+  action: { clip: [-1, 1], scale: ${numbers(robot.motors.map(({ reach }) => reach))} },
   control: ${text(`${entriesOf("target", places)} + action`)},`;
 }
 
@@ -139,7 +130,7 @@ export function trackTask(
   robot: Robot,
   { library, model: path, motion }: Places & { readonly motion: MotionFile },
 ): string {
-  const { model } = robot;
+  const { model, motors } = robot;
   const base = drivenBase(model) === undefined ? undefined : baseOf(robot);
   const [q0, q1] = base?.qpos ?? [0, model.nq];
   if (q0 === q1)
@@ -221,7 +212,7 @@ ${servosOf(robot)}  values: {
     turned: { value: "exp(-square(turned) / 0.16)", weight: 0.5 },`
         : ""
     }
-    rate: { value: actionRateCost(), weight: ${about(-0.1 / (model.nu - heldIn(robot).size))} },
+    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },
   },
   info: { off: "length(qpos[${q0}:${q1}] - pose[${q0}:${q1}])" },
   terminated: { lost: LOST },

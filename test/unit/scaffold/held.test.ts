@@ -1,4 +1,4 @@
-// fingers of a robot that learns to walk stay where they are at the start, and what damps servos is not asked for
+// fingers of a robot that learns to walk stay where they are at the start
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,6 @@ import { loadModel } from "../../../src/model/model.ts";
 import { heldOf } from "../../../src/scaffold/held.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
-import { trackTask } from "../../../src/scaffold/track-task.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 
 worldsOnWasm();
@@ -51,22 +50,6 @@ test("light limbs are held that no foot hangs from", async () => {
   expect(await held(grasping(0.2))).toEqual([]);
   expect(await held(grasping(0.02, false))).toEqual([0, 3]);
   expect(await held(grasping(0.02, false).replace('joint="index"', 'joint="index" name="leg3"'))).toEqual([]);
-});
-
-test("a servo of velocity beside one of position damps it, and has no action", async () => {
-  const damped = (names: boolean) =>
-    grasping(0.2).replace("</actuator>", `<velocity ${names ? 'name="damper"' : ""} joint="leg1" kv="2"/></actuator>`);
-  expect(await held(damped(true))).toEqual([6]);
-  // without a name it cannot be left out
-  expect(await held(damped(false))).toEqual([]);
-  const robot = await robotOf(await loadModel(damped(true)));
-  const places = { library: "corral", model: "damped.xml" };
-  const names = ["thumb", "leg0", "leg1", "index", "leg2", "leg3"].map((name) => `      "${name}",\n`).join("");
-  expect(velocityTask("damped", robot, places)).toContain(`    actuators: [\n${names}    ],\n    clip`);
-  const follows = trackTask("damped", robot, { ...places, motion: { file: "motion.csv", fps: 50, cyclic: true } });
-  expect(follows).toContain(`    actuators: [\n${names}    ],\n    clip`);
-  // servos come in the order of actuators
-  expect(follows).toContain('control: "[target[7], target[9:11], target[8], target[11:13]] + action",');
 });
 
 test("its task acts on the legs, and its fingers stay", async () => {
