@@ -394,6 +394,18 @@ export const gaitTilt: Tolerance = {
   reason: "a quarter of the slope (rad) that it stands on: servos that hold its weight give way by 0.03 rad at most",
 };
 
+export const cylinderPlaces = {
+  apart: {
+    value: 1e-5,
+    reason: "m: ten times ccd_tolerance, and what rounding leaves of a place on the rim of 3 cm",
+  },
+  share: {
+    value: 0.95,
+    reason:
+      "the part of random poses with MuJoCo's contacts, 0.98 and more: in others corners tie, and rounding picks the way of its search",
+  },
+} satisfies Record<string, Tolerance>;
+
 export const capsOnCorners: Tolerance = {
   value: 0.75,
   reason: "the part of random corners that have MuJoCo's contacts: others hang on where its search ends along a rim",

@@ -104,6 +104,10 @@ const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
 const hasSteps = ({ type1, type2 }: PairNumbers): boolean =>
   [type1, type2].every((t) => FLAT.slice(0, current().exact ? 3 : 2).includes(t));
 
+/** A cylinder with a box or a hull. */
+const isRound = ({ type1, type2 }: PairNumbers): boolean =>
+  type1 === mjtGeom.CYLINDER && (type2 === mjtGeom.BOX || type2 === mjtGeom.MESH);
+
 const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
   const types = [type1, type2];
   if (types.some((t) => POINT.includes(t))) return false;
@@ -134,7 +138,8 @@ export function pairColliders(
   const kinds = (end: "type1" | "type2") => [...new Set(searched.map((p) => p[end]))];
   const [kinds1, kinds2] = [kinds("type1"), kinds("type2")];
   const margins = searched.some((p) => p.margin + p.gap > 0 && hasSteps(p));
-  const options = { ...searchOptions(model), margins };
+  const rounds = searched.some((p) => p.margin + p.gap <= 0 && isRound(p));
+  const options = { ...searchOptions(model), margins, rounds };
   const hasFields = kinds1.includes(mjtGeom.HFIELD);
   const fields = hasFields ? new Elevations(model.surfaces!) : undefined;
   const prisms = fields && new Prisms(fields, mostPrisms(model, pairs));

@@ -166,9 +166,13 @@ export function convexContacts(
   const turns = options.turns === false ? false : and(several, not(faces));
   // where MuJoCo searches on to less than rounding tells
   const finest = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
-  const fine = options.margins && current().exact ? false : finest;
+  const steps = options.margins || options.rounds;
+  const fine = steps && current().exact ? false : finest;
   const ordinary = searching(options, scratch);
-  const search = finder ?? (options.margins ? marginSearch(ordinary, options, scratch, not(fine)) : ordinary);
+  // a finder has no margins
+  const bySteps = finder ? options.rounds : steps;
+  const otherwise = finder ?? ordinary;
+  const search = bySteps ? marginSearch(otherwise, options, scratch, not(fine), finder !== undefined) : otherwise;
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
   const apart = not(searchedFromOneCentre(a, b, options));
   const within = sub(reach, leastOverlap(a, b));

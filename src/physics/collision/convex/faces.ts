@@ -36,6 +36,7 @@ import {
   type Vec3,
 } from "../../../trace/vector.ts";
 import { mjtGeom } from "../../../model/enums.ts";
+import type { Found } from "./record.ts";
 import { vector } from "./registers.ts";
 import { hullVertex, type Core } from "./support.ts";
 
@@ -96,8 +97,12 @@ export interface Faces {
   kept?(side: Int, face: Int, first: Int, back?: boolean): Int;
   isBox(side: Int): Bool;
   isCylinder(side: Int): Bool;
-  /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which, and whether straight along that. */
-  cylinder(side: Int, out: Vec3): { side: Bool; cap: Bool; flush: Bool; face: Int; ends: readonly [Vec3, Vec3] };
+  /** Of a cylinder at a contact along a direction out of it: whether its side meets it, whether its cap does, which, whether straight along that, and the generator there, or at the `rim`. */
+  cylinder(
+    side: Int,
+    out: Vec3,
+    rim?: Found["rim"],
+  ): { side: Bool; cap: Bool; flush: Bool; face: Int; ends: readonly [Vec3, Vec3] };
 }
 
 export function facesOf({ a, b, rot, offset }: Placed): Faces {
@@ -257,13 +262,14 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       }),
     isBox: (side) => is(side, mjtGeom.BOX),
     isCylinder,
-    cylinder(side, out) {
+    cylinder(side, out, rim) {
       const h = half(side);
       const local = select3(eq(side, 0), out, mulMatTVec(rot, out));
       const rise = local[2];
       // the generator that the direction points at
       const slant = add(square(local[0]), square(local[1]));
-      const across = scale3([local[0], local[1], 0], div(h[0], max(sqrt(slant), 1e-12)));
+      const along = scale3([local[0], local[1], 0], div(h[0], max(sqrt(slant), 1e-12)));
+      const across = rim ? select3(rim.is, rim.at, along) : along;
       const end = (z: Scalar): Vec3 => place(side, [across[0], across[1], z]);
       return {
         side: lt(abs(rise), SIDE),

@@ -132,14 +132,15 @@ export function manifold(
     const p = vector("edge_p");
     const q = vector("edge_q");
     const round = faces.isCylinder(side);
-    const generator = faces.cylinder(side, out(side));
+    const generator = faces.cylinder(side, out(side), deepest.rim);
     // at its cap the first one's edge is a generator too
     const offers = or(generator.side, and(eq(side, 0), not(faces.isCylinder(1))));
     when(round, () =>
       when(offers, () => {
         offer(0, ...generator.ends);
         // a cap that a corner is deep in: MuJoCo's search ends at some place of the rim, whose generator is seldom over the face
-        const astray = and(generator.flush, eq(found.get(), 2));
+        const flush = and(generator.flush, eq(found.get(), 2));
+        const astray = deepest.rim ? and(flush, not(deepest.rim.is)) : flush;
         missed.set(select(astray, 1, missed.get(), "i32"));
         found.set(select(astray, 0, found.get(), "i32"));
       }),
@@ -147,7 +148,7 @@ export function manifold(
     const single = eq(touching.get(side), 1);
     // from a corner an edge of each face about it leads on, from an edge itself
     const near = about(side);
-    const straight = and(known, not(single));
+    const straight = and(and(known, not(single)), not(round));
     when(straight, () => {
       offer(0, ...corners(side));
     });

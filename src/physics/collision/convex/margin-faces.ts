@@ -207,6 +207,8 @@ export function marginFaces(p: Polytope) {
         { label: "close" },
       );
     },
+    /** The vertices of the nearest face. */
+    corners: (): readonly Int[] => [0, 1, 2].map((k) => corner(nearest.get(), k)),
     /** Points of A and of B whose difference is the nearest face's foot. */
     witnesses(): { a: Vec3; b: Vec3 } {
       const foot = cornerAt(out, nearest.get());

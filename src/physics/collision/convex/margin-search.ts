@@ -1,5 +1,5 @@
-// the search of boxes, hulls and cylinders that have a margin, by MuJoCo's own steps (mjc_ccd): which place of flat sides it ends at hangs on them
-import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+// the search of boxes, hulls and cylinders by MuJoCo's own steps (mjc_ccd): which place of flat and round sides it ends at hangs on them
+import { array, breakIf, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
 import { current } from "../../../trace/graph.ts";
 import {
   abs,
@@ -10,6 +10,7 @@ import {
   eq,
   ge,
   gt,
+  le,
   lt,
   max,
   min,
@@ -48,11 +49,11 @@ import { mjtGeom } from "../../../model/enums.ts";
 import { unit } from "./directions.ts";
 import type { Finder } from "./distance.ts";
 import { marginFaces } from "./margin-faces.ts";
-import type { Polytope } from "./polytope.ts";
+import { MOST_VERTICES, type Polytope } from "./polytope.ts";
 import { faceRecord, keep, record } from "./record.ts";
 import { cornerAt, vector } from "./registers.ts";
 import { insert, reduce, simplex } from "./simplex.ts";
-import { isKind, supportPoint, type Core } from "./support.ts";
+import { idsOf, isKind, supportPoint, type Core } from "./support.ts";
 import type { ConvexOptions } from "./types.ts";
 
 /** What the search has found so far: nothing that decides, that shapes are apart, or where they meet. */
@@ -72,11 +73,20 @@ const FACES = [
   [0, 1, 2],
 ];
 
-/** Round sides leave float32 beside the place where MuJoCo's search ends too often. */
+/** Round sides with a margin leave float32 beside the place where MuJoCo's search ends too often. */
 const rounds = (): number[] => (current().exact ? [mjtGeom.CYLINDER] : []);
 
-/** MuJoCo's steps where both shapes have flat faces and a margin, and else, or where these do not decide, another search. */
-export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polytope, where: Bool): Finder {
+/**
+ * MuJoCo's steps where both shapes have flat faces and a margin, or a cylinder has none, and else, or where these do not
+ * decide, another search: one that `isMade` says whether shapes meet at all.
+ */
+export function marginSearch(
+  otherwise: Finder,
+  options: ConvexOptions,
+  p: Polytope,
+  where: Bool,
+  isMade = false,
+): Finder {
   const last = [0, 1].map((side) => variable(`own_last${side}`, -1, "i32"));
   last.forEach((vertex) => vertex.set(-1));
   // of vertices that are level the one that was met before
@@ -96,8 +106,13 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
   };
   return (a, b, frame, reach) => {
     const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, ...rounds()));
-    const own = and(and(first, second), and(where, gt(reach, 0)));
-    if (own === false) return otherwise(a, b, frame, reach);
+    const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), b.is(mjtGeom.BOX, mjtGeom.MESH)) : false;
+    const round = and(isRound, le(reach, 0));
+    const made = isMade ? otherwise(a, b, frame, reach) : undefined;
+    const own = and(and(where, made?.hit ?? true), or(and(and(first, second), gt(reach, 0)), round));
+    if (own === false) return made ?? otherwise(a, b, frame, reach);
+    // which corners the vertices of the polytope are
+    const ids = round === false ? [] : [0, 1].map((side) => array(`own_id${side}`, MOST_VERTICES));
     const { rot, offset } = frame;
     const tolerance = mul(options.tolerance, a.perSize);
     const state = variable("own_state", OPEN, "i32");
@@ -113,12 +128,14 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
       state.set(as);
       mode.set(MODE.DONE);
     };
-    const put = (i: Int, w: Vec3, onA: Vec3) => {
+    const put = (i: Int, w: Vec3, onA: Vec3, corners: Vec3) => {
       w.forEach((v, k) => p.w[k].set(i, v));
       onA.forEach((v, k) => p.a[k].set(i, v));
+      ids.forEach((of, side) => of.set(i, corners[side]));
     };
+    const named = () => (round === false ? ZERO3 : idsOf(a, b));
 
-    const takeThree = () => [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get()));
+    const takeThree = () => [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get(), s.ids[k].get()));
 
     const turn = () => {
       const n = d.get();
@@ -139,11 +156,11 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
               eq(s.count.get(), 3),
               () => {
                 takeThree();
-                put(3, w, onA);
+                put(3, w, onA, named());
                 next.set(NEXT.TETRAHEDRON);
               },
               () => {
-                insert(s, { w, a: onA, ids: ZERO3 });
+                insert(s, { w, a: onA, ids: named() });
                 const found = reduce(s, ZERO3, true);
                 found.commit();
                 x.set(found.x);
@@ -172,7 +189,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
       });
 
       when(eq(mine, MODE.TRIANGLE), () => {
-        put(worst.get(), w, onA);
+        put(worst.get(), w, onA, named());
         d.set(neg3(n));
         next.set(select(eq(worst.get(), 4), NEXT.BEGIN, NEXT.NONE, "i32"));
         worst.set(4);
@@ -183,12 +200,13 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
           lt(dot3(n, w), 0),
           () => end(APART),
           () => {
-            put(worst.get(), w, onA);
+            put(worst.get(), w, onA, named());
             // the other two change places, so that faces keep their sides
             const [i, j] = [1, 2].map((k) => toI32(band(toU32(add(worst.get(), k)), 3)));
             const swap = [p.w, p.a].map((of) => [cornerAt(of, i), cornerAt(of, j)].map((v) => vector("own_swap", v)));
-            put(j, swap[0][0].get(), swap[1][0].get());
-            put(i, swap[0][1].get(), swap[1][1].get());
+            const [idsI, idsJ] = [i, j].map((at) => vector("own_swap", numbersAt(ids, at)));
+            put(j, swap[0][0].get(), swap[1][0].get(), idsI.get());
+            put(i, swap[0][1].get(), swap[1][1].get(), idsJ.get());
             next.set(NEXT.TETRAHEDRON);
           },
         );
@@ -204,7 +222,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
           () => end(MET),
           () => {
             const at = p.vertices.get();
-            put(at, w, onA);
+            put(at, w, onA, named());
             p.vertices.set(add(at, 1));
             faces.open(faces.nearest.get(), w, mul(TINY, square(a.perSize)));
             when(
@@ -274,6 +292,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
     const found = record("own_found");
     const hit = variable("own_hit", 0, "i32");
     const face = faceRecord();
+    const rim = round === false ? undefined : vector("own_rim");
     state.set(OPEN);
     when(own, () => {
       mode.set(MODE.POINTS);
@@ -295,7 +314,7 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
     when(
       eq(state.get(), OPEN),
       () => {
-        const other = otherwise(a, b, frame, reach);
+        const other = made ?? otherwise(a, b, frame, reach);
         hit.set(select(other.hit, 1, 0, "i32"));
         keep(found, neg(other.distance), other.normal, other.a, other.b);
         face.confirm(other.isFace);
@@ -307,7 +326,13 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
         const points = faces.witnesses();
         hit.set(select(eq(state.get(), MET), 1, 0, "i32"));
         keep(found, sub(depth, reach), scale3(out, div(1, max(depth, 1e-30))), points.a, points.b);
-        face.confirm(false);
+        if (rim) {
+          const corners = faces.corners();
+          const at = corners.map((i) => numbersAt(ids, i));
+          face.keep([0, 1].map((side) => at.map((of) => of[side])) as never);
+          rim.set(cornerAt(p.a, corners[0]));
+        }
+        face.confirm(round);
       },
     );
     return {
@@ -318,9 +343,13 @@ export function marginSearch(otherwise: Finder, options: ConvexOptions, p: Polyt
       b: found.b.get(),
       turns: turns.get(),
       ...face.found(),
+      ...(rim && { rim: { is: and(round, eq(state.get(), MET)), at: rim.get() } }),
     };
   };
 }
+
+const numbersAt = (of: readonly LocalArray[], i: Int): Vec3 =>
+  of.length === 0 ? ZERO3 : [of[0].get(i), of[1].get(i), 0];
 
 interface Side {
   readonly k: Int;

@@ -66,7 +66,12 @@ export interface Meeting {
  */
 export function meeting(pair: Placed, faces: Faces, found: Found, scratch: readonly Corners[]): Meeting {
   const { normal, a, b } = found;
-  const { known: isFace, triangle } = lastTriangle(pair, facing(faces, found), scratch);
+  const last = lastTriangle(pair, facing(faces, found), scratch);
+  const { rim } = found;
+  const isFace = rim ? or(last.known, rim.is) : last.known;
+  const triangle = rim
+    ? last.triangle.map((of, side) => of.map((id, k) => select(rim.is, found.triangle[side][k], id, "i32")))
+    : last.triangle;
   const out = (side: Int): Vec3 => normal.map((x) => mul(x, select(eq(side, 0), 1, -1))) as unknown as Vec3;
   const heights = [dot3(normal, a), neg(dot3(normal, b))];
   const onPlane = (side: Int, corner: Vec3, within: Scalar = TOUCHING): Bool =>

@@ -104,6 +104,8 @@ export interface ConvexOptions {
   readonly tolerance: number;
   /** Whether some pair of boxes, hulls and cylinders has a margin: those are searched by MuJoCo's own steps. */
   readonly margins?: boolean;
+  /** Whether some cylinder may meet a box or a hull without a margin: those are searched so too. */
+  readonly rounds?: boolean;
   /** Several contacts where faces meet (mjDSBL_MULTICCD is not set). */
   readonly multiccd: boolean;
   /** False where it is known that no pair is turned for further contacts (`mayTurn`). */

@@ -1,0 +1,88 @@
+// cylinders deep in boxes and hulls: contacts where MuJoCo's search ends, which is not the least overlap
+import { describe, expect, test } from "vitest";
+import { createSimulation } from "../../src/batch/simulation.ts";
+import { RandomStream, streams } from "../../src/core/rng.ts";
+import { loadModel } from "../../src/model/model.ts";
+import { createOracle } from "../../src/model/oracle.ts";
+import { cylinderPlaces } from "../support/tolerances.ts";
+
+const POSES = 150;
+const SEED = 11;
+
+/** Points on a ball of 4 cm, one on each turn of a spiral. */
+const BALL = Array.from({ length: 40 }, (_, i) => {
+  const z = 1 - (2 * i + 1) / 40;
+  const r = Math.sqrt(1 - z * z);
+  return [r * Math.cos(2.4 * i), r * Math.sin(2.4 * i), z].map((x) => (0.04 * x).toFixed(5)).join(" ");
+}).join("  ");
+
+const scene = (other: string): string => `<mujoco><asset><mesh name="ball" vertex="${BALL}"/></asset><worldbody>
+<body><freejoint/><geom type="cylinder" size=".026 .035" mass="1"/></body>
+<body><freejoint/>${other}</body></worldbody></mujoco>`;
+const SHAPES = {
+  "a box": `<geom type="box" size=".03 .04 .02" mass="1"/>`,
+  "a hull": `<geom type="mesh" mesh="ball" mass="1"/>`,
+};
+
+/** Two bodies turned anyhow whose centres are up to 5 cm apart on each axis. */
+function anyhow(i: number): number[] {
+  const random = new RandomStream(SEED, i, 0, streams.user);
+  const draw = (k: number, low: number, high: number) => low + (high - low) * random.uniform(k);
+  const turned = (k: number): number[] => {
+    const q = [0, 1, 2, 3].map((j) => draw(k + j, -1, 1) + draw(k + 4 + j, -1, 1) + draw(k + 8 + j, -1, 1));
+    return q.map((x) => x / Math.hypot(...q));
+  };
+  return [0, 0, 0, ...turned(0), ...[12, 13, 14].map((k) => draw(k, -0.05, 0.05)), ...turned(15)];
+}
+
+/** A cylinder that lies on the second body's top, 3 µm to 1 mm deep, with its axis off level by 1e-6 to 1e-2 rad. */
+function lying(i: number): number[] {
+  const random = new RandomStream(SEED, i, 0, streams.user);
+  const draw = (k: number, low: number, high: number) => low + (high - low) * random.uniform(k);
+  const [depth, tilt, turn] = [10 ** draw(0, -5.5, -3), 10 ** draw(1, -6, -2), draw(2, 0, Math.PI)];
+  const [c, s] = [Math.cos(Math.PI / 4 + tilt / 2), Math.sin(Math.PI / 4 + tilt / 2)];
+  const [ct, st] = [Math.cos(turn), Math.sin(turn)];
+  const at = [draw(3, -0.02, 0.02), draw(4, -0.02, 0.02), 0.026 + 0.02 - depth];
+  return [...at, ct * c, ct * s, st * s, st * c, 0, 0, 0, 1, 0, 0, 0];
+}
+
+const cases = [
+  { name: "anyhow in a box", shape: "a box", pose: anyhow },
+  { name: "anyhow in a hull", shape: "a hull", pose: anyhow },
+  { name: "lying on a box", shape: "a box", pose: lying },
+] as const;
+
+describe.each(["float32", "float64"] as const)("in %s", (arithmetic) => {
+  test.each(cases)("cylinders $name touch where they do in MuJoCo", async ({ shape, pose }) => {
+    const model = await loadModel(scene(SHAPES[shape]));
+    using oracle = await createOracle(model);
+    const poses = Array.from({ length: POSES }, (_, i) => pose(i));
+    await using simulation = await createSimulation(model, {
+      numEnvs: POSES,
+      device: "wasm",
+      arithmetic,
+      outputs: ["ncon", "contact_dist", "contact_pos"],
+    });
+    await simulation.setState({ qpos: Float64Array.from(poses.flat()) });
+    simulation.forward();
+    const ours = await simulation.getState(["ncon", "contact_dist", "contact_pos"]);
+    const room = ours.contact_dist.length / POSES;
+    let [touching, same] = [0, 0];
+    poses.forEach((qpos, i) => {
+      oracle.write("qpos", qpos);
+      oracle.mujoco.mj_forward(oracle.model, oracle.data);
+      const theirs = oracle.contacts();
+      if (theirs.length === 0 && ours.ncon[i] === 0) return;
+      touching++;
+      const apart = (c: (typeof theirs)[number], at: number) =>
+        Math.hypot(...c.pos.map((x, j) => x - ours.contact_pos[3 * at + j]), c.dist - ours.contact_dist[at]);
+      const isNear = (c: (typeof theirs)[number]) =>
+        Array.from({ length: ours.ncon[i] }, (_, k) => apart(c, i * room + k)).some(
+          (x) => x < cylinderPlaces.apart.value,
+        );
+      if (theirs.length === ours.ncon[i] && theirs.every(isNear)) same++;
+    });
+    expect(touching).toBeGreaterThan(POSES / 2);
+    expect(same / touching, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
+  });
+});
