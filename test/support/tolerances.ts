@@ -201,10 +201,7 @@ export const fieldBounds = {
     reason: "m: MuJoCo ends its search of an ellipsoid of 0.3 m at ccd_tolerance, which moves its place by a few mm",
   },
   still: { value: 1e-3, reason: "m/s or rad/s at rest: soft contacts leave creep of this order in MuJoCo too" },
-  crept: {
-    value: 2e-5,
-    reason: "m or rad beyond MuJoCo's own creep (2e-3) in 1,000 steps at rest: a hundredth of it",
-  },
+  crept: { value: 2e-5, reason: "m or rad beyond MuJoCo's own creep (2e-3) in 1,000 steps at rest: a hundredth of it" },
   rested: {
     value: 2e-4,
     reason: "m or rad after 10,000 steps: feet that settle slide on slopes, so that roundings of the fall remain",
@@ -395,18 +392,7 @@ export const gaitTilt: Tolerance = {
 };
 
 export const cylinderPlaces = {
-  apart: {
-    value: 1e-5,
-    reason: "m: ten times ccd_tolerance, and what rounding leaves of a place on the rim of 3 cm",
-  },
-  share: {
-    value: 0.95,
-    reason:
-      "the part of random poses with MuJoCo's contacts, 0.98 and more: in others corners tie, and rounding picks the way of its search",
-  },
+  apart: { value: 1e-5, reason: "m: ten times ccd_tolerance" },
+  share: { value: 0.95, reason: "poses with MuJoCo's contacts: in a fiftieth rounding picks the way of its search" },
 } satisfies Record<string, Tolerance>;
-
-export const capsOnCorners: Tolerance = {
-  value: 0.75,
-  reason: "the part of random corners that have MuJoCo's contacts: others hang on where its search ends along a rim",
-};
+export const capsOnCorners: Tolerance = { value: 0.75, reason: "poses with MuJoCo's contacts: others hang on a rim" };
