@@ -21,5 +21,5 @@ export const across = (a: Vector, axis: Vector): Vector => {
 export const angle = (a: Vector, b: Vector): number =>
   Math.acos(Math.max(-1, Math.min(1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)))));
 
-/** Whether two axes are parallel, either way round. */
-export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > 0.99;
+/** Whether two axes are parallel, either way round, up to 20 degrees: hips are canted. */
+export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > Math.cos(Math.PI / 9);

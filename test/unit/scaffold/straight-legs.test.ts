@@ -11,16 +11,18 @@ interface Leg {
   readonly range: string;
   readonly axis?: string;
   readonly shin?: string;
+  /** Axis of the hip. */
+  readonly hip?: string;
 }
 
 const SIDES = ["left", "right"] as const;
 const leg = (
   side: string,
   y: number,
-  { range, axis = "0 1 0", shin = "0 0 -.4", ankle = "-.9 .9" }: Leg,
+  { range, axis = "0 1 0", shin = "0 0 -.4", ankle = "-.9 .9", hip = "0 1 0" }: Leg,
 ) => `<body pos="0 ${y} -.1">
   <joint name="${side}_roll" axis="1 0 0" range="-.5 .5"/><geom type="sphere" size=".05"/>
-  <body><joint name="${side}_hip" axis="0 1 0" range="-1.5 1.5"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4"/>
+  <body><joint name="${side}_hip" axis="${hip}" range="-1.5 1.5"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4"/>
   <body pos="0 0 -.4"><joint name="${side}_knee" axis="${axis}" range="${range}"/><geom type="capsule" size=".04" fromto="0 0 0 ${shin}"/>
   <body pos="${shin}"><joint name="${side}_ankle" axis="0 1 0" range="${ankle}"/><geom type="sphere" size=".03"/>
   <body pos="0 0 -.1"><joint name="${side}_sole" axis="1 0 0" range="-.5 .5"/><geom type="box" size=".1 .04 .02" pos=".03 0 -.04"/>
@@ -54,6 +56,16 @@ test("knees bend towards where they have room, hips and ankles half of it back",
     right_hip: -0.35,
     right_knee: -0.7,
     right_ankle: -0.35,
+  });
+});
+
+test("hips may be canted, as of a Berkeley Humanoid Lite", async () => {
+  const canted = (x: number) => ({ range: "0 2", hip: `${x} 1 0` });
+  expect(await bentKnees(biped(canted(0.2), canted(-0.2)))).toMatchObject({
+    left_hip: -0.35,
+    left_knee: 0.7,
+    right_hip: -0.35,
+    right_knee: 0.7,
   });
 });
 
