@@ -17,6 +17,8 @@ export interface Hulls {
   /** Where the neighbours of each vertex begin in `edge`; they end with -1. */
   readonly edgeadr: Int32Array;
   readonly edge: Int32Array;
+  /** Of each hull the vertices at which MuJoCo begins a climb, one of each of 27 cells of directions; -1 for hulls whose vertices it all looks at; bundles of earlier versions have none. */
+  readonly extrema?: Int32Array;
   /** First polygon and number of polygons of each hull. */
   readonly polyadr: Int32Array;
   readonly polynum: Int32Array;
@@ -51,6 +53,10 @@ export const HULL_INTS = [
 
 type Ints = Int32Array;
 
+/** Cells of directions of a hull, and vertices of a mesh from which MuJoCo climbs over its hull (mjMESH_HILLCLIMB_MIN). */
+export const EXTREMA = 27;
+const FEWEST_CLIMBED = 10;
+
 /** Meshes of geoms that can touch, or whose distance is measured. */
 function touchingMeshes(model: MjModel): Set<number> {
   const read = (name: string) => copyArray(model, name) as Ints;
@@ -80,6 +86,7 @@ export function readHulls(model: MjModel): Hulls | undefined {
   if (meshes.size === 0) return undefined;
   const read = (name: string) => copyArray(model, `mesh_${name}`) as Ints;
   const [graphadr, graph, meshVertadr, meshVertnum] = ["graphadr", "graph", "vertadr", "vertnum"].map(read);
+  const extrema = read("extrema");
   const [polynum, polyadr, polyvertadr, polyvertnum, polyvert] = [
     "polynum",
     "polyadr",
@@ -89,10 +96,9 @@ export function readHulls(model: MjModel): Hulls | undefined {
   ].map(read);
   const [vert, normal] = ["mesh_vert", "mesh_polynormal"].map((name) => copyArray(model, name) as Float64Array);
 
-  const out = Object.fromEntries([...HULL_FLOATS, ...HULL_INTS].map((name) => [name, [] as number[]])) as Record<
-    keyof Hulls,
-    number[]
-  >;
+  const out = Object.fromEntries(
+    [...HULL_FLOATS, ...HULL_INTS, "extrema"].map((name) => [name, [] as number[]]),
+  ) as Record<keyof Hulls, number[]>;
   for (let mesh = 0; mesh < model.nmesh; mesh++) {
     if (!meshes.has(mesh)) {
       out.mesh.push(-1);
@@ -106,6 +112,9 @@ export function readHulls(model: MjModel): Hulls | undefined {
     const places = new Map(ids.map((id, i) => [id, first + i]));
     out.vertadr.push(first);
     out.vertnum.push(count);
+    const isClimbed = at >= 0 && meshVertnum[mesh] >= FEWEST_CLIMBED;
+    const starts = extrema.subarray(EXTREMA * mesh, EXTREMA * (mesh + 1));
+    for (const vertex of starts) out.extrema.push(isClimbed ? first + vertex : -1);
     ids.forEach((id, i) => {
       const from = 3 * (meshVertadr[mesh] + id);
       out.vert.push(vert[from], vert[from + 1], vert[from + 2]);

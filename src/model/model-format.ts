@@ -14,7 +14,7 @@ import {
 } from "../core/schema.ts";
 import { mjtGeom } from "./enums.ts";
 import { fieldsOf, fieldSize, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
-import { HULL_FLOATS, HULL_INTS, type Hulls } from "./hulls.ts";
+import { EXTREMA, HULL_FLOATS, HULL_INTS, type Hulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type SpeedLimit, type ObjectKind } from "./model.ts";
 import { surfaceKind } from "./surfaces.ts";
 import { taxelKind } from "./taxels.ts";
@@ -121,7 +121,8 @@ const hullArrays: Kind<Hulls> = object<Hulls>(
   Object.fromEntries([
     ...HULL_FLOATS.map((name) => [name, numbers([Float64Array])]),
     ...HULL_INTS.map((name) => [name, numbers([Int32Array])]),
-  ]) as { [K in keyof Hulls]: Kind<Hulls[K]> },
+    ["extrema", optional(numbers([Int32Array]))],
+  ]) as never,
 );
 
 /** Hulls whose numbers lead to what is there, and whose lists end. */
@@ -130,11 +131,11 @@ const hullKind: Kind<Hulls> = {
   read(value, path) {
     const hulls = hullArrays.read(value, path);
     const within = (name: keyof Hulls, least: number, below: number, room: (i: number) => number = () => 1) =>
-      hulls[name].forEach((x, i) => {
+      hulls[name]?.forEach((x, i) => {
         if (x < least || x + room(i) > below) throw new Mismatch([...path, name, i], x, `a place below ${below}`);
       });
     const same = (name: keyof Hulls, length: number) => {
-      const { length: own } = hulls[name];
+      const own = hulls[name]?.length;
       if (own !== length) throw new Mismatch([...path, name, "length"], own, String(length));
     };
     const [nhull, nvert, npoly] = [hulls.vertadr.length, hulls.edgeadr.length, hulls.polyvertadr.length];
@@ -147,6 +148,8 @@ const hullKind: Kind<Hulls> = {
     within("vertadr", 0, nvert, (i) => hulls.vertnum[i]);
     within("polynum", 0, npoly + 1, () => 0);
     within("polyadr", 0, npoly, (i) => hulls.polynum[i]);
+    if (hulls.extrema) same("extrema", EXTREMA * nhull);
+    within("extrema", -1, nvert);
     within("edge", -1, nvert);
     within("edgeadr", 0, hulls.edge.length);
     within("polyvert", 0, nvert);

@@ -1,9 +1,7 @@
 // cylinders deep in boxes and hulls: contacts where MuJoCo's search ends, which is not the least overlap
 import { describe, expect, test } from "vitest";
-import { createSimulation } from "../../src/batch/simulation.ts";
 import { RandomStream, streams } from "../../src/core/rng.ts";
-import { loadModel } from "../../src/model/model.ts";
-import { createOracle } from "../../src/model/oracle.ts";
+import { contactShare } from "../support/contact-share.ts";
 import { cylinderPlaces } from "../support/tolerances.ts";
 
 const POSES = 150;
@@ -54,35 +52,9 @@ const cases = [
 
 describe.each(["float32", "float64"] as const)("in %s", (arithmetic) => {
   test.each(cases)("cylinders $name touch where they do in MuJoCo", async ({ shape, pose }) => {
-    const model = await loadModel(scene(SHAPES[shape]));
-    using oracle = await createOracle(model);
     const poses = Array.from({ length: POSES }, (_, i) => pose(i));
-    await using simulation = await createSimulation(model, {
-      numEnvs: POSES,
-      device: "wasm",
-      arithmetic,
-      outputs: ["ncon", "contact_dist", "contact_pos"],
-    });
-    await simulation.setState({ qpos: Float64Array.from(poses.flat()) });
-    simulation.forward();
-    const ours = await simulation.getState(["ncon", "contact_dist", "contact_pos"]);
-    const room = ours.contact_dist.length / POSES;
-    let [touching, same] = [0, 0];
-    poses.forEach((qpos, i) => {
-      oracle.write("qpos", qpos);
-      oracle.mujoco.mj_forward(oracle.model, oracle.data);
-      const theirs = oracle.contacts();
-      if (theirs.length === 0 && ours.ncon[i] === 0) return;
-      touching++;
-      const apart = (c: (typeof theirs)[number], at: number) =>
-        Math.hypot(...c.pos.map((x, j) => x - ours.contact_pos[3 * at + j]), c.dist - ours.contact_dist[at]);
-      const isNear = (c: (typeof theirs)[number]) =>
-        Array.from({ length: ours.ncon[i] }, (_, k) => apart(c, i * room + k)).some(
-          (x) => x < cylinderPlaces.apart.value,
-        );
-      if (theirs.length === ours.ncon[i] && theirs.every(isNear)) same++;
-    });
+    const { touching, share } = await contactShare(scene(SHAPES[shape]), poses, arithmetic, cylinderPlaces.apart.value);
     expect(touching).toBeGreaterThan(POSES / 2);
-    expect(same / touching, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
+    expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
   });
 });

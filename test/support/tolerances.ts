@@ -395,4 +395,5 @@ export const cylinderPlaces = {
   apart: { value: 1e-5, reason: "m: ten times ccd_tolerance" },
   share: { value: 0.95, reason: "poses with MuJoCo's contacts: in a fiftieth rounding picks the way of its search" },
 } satisfies Record<string, Tolerance>;
+export const hullPaths: Tolerance = { value: 0.99, reason: "poses with MuJoCo's contacts: in others corners tie" };
 export const capsOnCorners: Tolerance = { value: 0.75, reason: "poses with MuJoCo's contacts: others hang on a rim" };

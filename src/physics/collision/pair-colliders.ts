@@ -4,7 +4,7 @@ import { current } from "../../trace/graph.ts";
 import { add, and, isNode, mul, not, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
-import type { Hulls } from "../../model/hulls.ts";
+import { EXTREMA, type Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
 import { mostPrisms, type GeomPairs, type PairNumbers } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
@@ -108,6 +108,9 @@ const hasSteps = ({ type1, type2 }: PairNumbers): boolean =>
 const isRound = ({ type1, type2 }: PairNumbers): boolean =>
   type1 === mjtGeom.CYLINDER && (type2 === mjtGeom.BOX || type2 === mjtGeom.MESH);
 
+/** Boxes and hulls. */
+const isFlat = ({ type1, type2 }: PairNumbers): boolean => [type1, type2].every((t) => FLAT.slice(0, 2).includes(t));
+
 const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
   const types = [type1, type2];
   if (types.some((t) => POINT.includes(t))) return false;
@@ -139,7 +142,9 @@ export function pairColliders(
   const [kinds1, kinds2] = [kinds("type1"), kinds("type2")];
   const margins = searched.some((p) => p.margin + p.gap > 0 && hasSteps(p));
   const rounds = searched.some((p) => p.margin + p.gap <= 0 && isRound(p));
-  const options = { ...searchOptions(model), margins, rounds };
+  // float32 loses the path of hulls whose sides are fine
+  const flats = current().exact && searched.some((p) => p.margin + p.gap <= 0 && isFlat(p));
+  const options = { ...searchOptions(model), margins, rounds, flats };
   const hasFields = kinds1.includes(mjtGeom.HFIELD);
   const fields = hasFields ? new Elevations(model.surfaces!) : undefined;
   const prisms = fields && new Prisms(fields, mostPrisms(model, pairs));
@@ -249,7 +254,7 @@ function cellReader(hulls: Hulls, { list, vertex, hasLong }: CellLists): Support
 
 /** Reads the hulls of geoms in tables that all worlds share. */
 function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) => Hull {
-  const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal">) => {
+  const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal" | "extrema">) => {
     return table(`hull_${name}`, hulls[name], "i32");
   };
   const vec3 = (name: "vert" | "polynormal") => {
@@ -318,12 +323,20 @@ function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) =
       ofGeom.map((h) => lists[name][h]),
       type,
     );
+  // made where a search first reads it
+  let known: ((place: Int) => Int) | undefined;
+  const { extrema } = hulls;
+  const extreme = (place: Int): Int => {
+    const starts = ofGeom.flatMap((h) => Array.from(extrema!.subarray(EXTREMA * h, EXTREMA * (h + 1))));
+    return (known ??= table("geom_hull_extrema", starts, "i32"))(place);
+  };
   const [firstCell, edge] = [ofHull("firstCell", "i32"), ofHull("edge", "f32")];
   return (g) => ({
     tables,
     ...(firstCell && edge && { firstCell: firstCell(g), cellsAlong: edge(g) }),
     ...(start && { firstStart: startadr(g) }),
     firstVertex: vertadr(g),
+    ...(extrema && { extreme: (cell) => extreme(add(mul(g, EXTREMA), cell)) }),
     vertexCount: vertnum(g),
     firstPolygon: polyadr(g),
     polygonCount: polynum(g),

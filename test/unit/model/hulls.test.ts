@@ -63,7 +63,7 @@ describe("hulls", () => {
     const read = (hulls: Partial<Hulls>) => modelKind.read({ ...model, hulls: { ...model.hulls, ...hulls } }, []);
     expect(read({}).hulls).toEqual(model.hulls);
     const changed = (name: keyof Hulls, i: number, x: number) => {
-      const list = model.hulls![name].slice() as Int32Array;
+      const list = model.hulls![name]!.slice() as Int32Array;
       list[i] = x;
       return { [name]: list };
     };
@@ -71,6 +71,8 @@ describe("hulls", () => {
       changed("mesh", 1, 7),
       changed("vertnum", 1, 5),
       changed("edge", 0, 12),
+      changed("extrema", 3, 12),
+      { extrema: new Int32Array(5) },
       changed("edge", model.hulls!.edge.length - 1, 0),
       changed("edgeadr", 3, -1),
       changed("polyvert", 2, 99),

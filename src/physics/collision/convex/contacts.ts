@@ -166,11 +166,12 @@ export function convexContacts(
   const turns = options.turns === false ? false : and(several, not(faces));
   // where MuJoCo searches on to less than rounding tells
   const finest = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
-  const steps = options.margins || options.rounds;
+  const unmargined = options.rounds || options.flats;
+  const steps = options.margins || unmargined;
   const fine = steps && current().exact ? false : finest;
   const ordinary = searching(options, scratch);
   // a finder has no margins
-  const bySteps = finder ? options.rounds : steps;
+  const bySteps = finder ? unmargined : steps;
   const otherwise = finder ?? ordinary;
   const search = bySteps ? marginSearch(otherwise, options, scratch, not(fine), finder !== undefined) : otherwise;
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));

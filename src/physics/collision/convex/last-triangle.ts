@@ -49,8 +49,13 @@ export interface LastTriangle {
  * by what float32 tells. That is a linear program: what is highest above the origin of all that corners span, which is
  * solved by taking into a triangle the corner that is farthest above it until none is.
  */
-export function lastTriangle({ a, b, rot, offset }: Placed, normal: Vec3, scratch: readonly Corners[]): LastTriangle {
-  const flat = and(isPolyhedron(a.shape), isPolyhedron(b.shape));
+export function lastTriangle(
+  { a, b, rot, offset }: Placed,
+  normal: Vec3,
+  scratch: readonly Corners[],
+  where: Bool = true,
+): LastTriangle {
+  const flat = and(and(isPolyhedron(a.shape), isPolyhedron(b.shape)), where);
   const isKnown = variable("last_known", 0, "i32");
   isKnown.set(0);
   const corners = [0, 1].map((side) => [0, 1, 2].map((k) => variable(`last_corner${side}${k}`, 0, "i32")));

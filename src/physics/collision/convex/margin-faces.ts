@@ -25,7 +25,7 @@ import {
   type Scalar,
 } from "../../../trace/scalar.ts";
 import { add3, cross, dot3, scale3, select3, sub3, type Vec3 } from "../../../trace/vector.ts";
-import { ID, MOST_FACES, MOST_VERTICES, type Polytope } from "./polytope.ts";
+import { ID, MOST_VERTICES, mostFaces, type Polytope } from "./polytope.ts";
 import { cornerAt, vector, type Corners } from "./registers.ts";
 
 /** In no list any longer, and gone. */
@@ -44,11 +44,12 @@ const after = (i: Int): Int => select(eq(i, 2), 0, add(i, 1), "i32");
 export function marginFaces(p: Polytope) {
   const { w, vertices } = p;
   const { out, square, corners } = p.room;
-  const across = array("own_across", 3 * MOST_FACES, "i32");
-  const place = array("own_place", MOST_FACES, "i32");
-  const list = array("own_list", MOST_FACES, "i32");
-  const stack = array("own_stack", MOST_FACES, "i32");
-  const rim = array("own_rim", MOST_FACES, "i32");
+  const most = mostFaces();
+  const across = array("own_across", 3 * most, "i32");
+  const place = array("own_place", most, "i32");
+  const list = array("own_list", most, "i32");
+  const stack = array("own_stack", most, "i32");
+  const rim = array("own_rim", most, "i32");
   const [made, listed, depth, edges] = ["made", "listed", "depth", "edges"].map((x) => variable(`own_${x}`, 0, "i32"));
   const centre = vector("own_centre");
   const broken = variable("own_broken", 0, "i32");
@@ -100,7 +101,7 @@ export function marginFaces(p: Polytope) {
     stack.set(0, mul(16, face));
     depth.set(1);
     loop(
-      4 * MOST_FACES,
+      4 * most,
       () => {
         breakIf(eq(depth.get(), 0));
         const top = variable("own_top", 0, "i32");
@@ -161,7 +162,9 @@ export function marginFaces(p: Polytope) {
       });
     },
     broken: (): Bool => eq(broken.get(), 1),
-    isFull: (): Bool => or(ge(add(made.get(), edges.get()), MOST_FACES), ge(vertices.get(), MOST_VERTICES)),
+    /** Whether more faces would be made than there may be in MuJoCo. */
+    isBeyond: (most: number): Bool => gt(add(made.get(), edges.get()), most),
+    isFull: (): Bool => or(ge(add(made.get(), edges.get()), most), ge(vertices.get(), MOST_VERTICES)),
     isOpen: (): Bool => ge(edges.get(), 3),
     /** Finds the nearest face of those listed; false where none is within a squared distance. */
     find(within: Scalar): Bool {

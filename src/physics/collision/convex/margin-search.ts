@@ -8,7 +8,6 @@ import {
   band,
   div,
   eq,
-  ge,
   gt,
   le,
   lt,
@@ -49,11 +48,12 @@ import { mjtGeom } from "../../../model/enums.ts";
 import { unit } from "./directions.ts";
 import type { Finder } from "./distance.ts";
 import { marginFaces } from "./margin-faces.ts";
+import { marginSupport } from "./margin-support.ts";
 import { MOST_VERTICES, type Polytope } from "./polytope.ts";
 import { faceRecord, keep, record } from "./record.ts";
 import { cornerAt, vector } from "./registers.ts";
 import { insert, reduce, simplex } from "./simplex.ts";
-import { idsOf, isKind, supportPoint, type Core } from "./support.ts";
+import { idsOf } from "./support.ts";
 import type { ConvexOptions } from "./types.ts";
 
 /** What the search has found so far: nothing that decides, that shapes are apart, or where they meet. */
@@ -64,6 +64,9 @@ const NEXT = { NONE: 0, TETRAHEDRON: 1, BEGIN: 2, FACE: 3 } as const;
 /** MuJoCo's mjMINVAL, in units of the pair. */
 const TINY = 1e-15;
 const FAR = 1e30;
+
+/** MuJoCo has room for so many faces an iteration. */
+const FACES_A_STEP = 6;
 
 /** Corners of a tetrahedron's faces, each opposite to one of its own. */
 const FACES = [
@@ -77,8 +80,8 @@ const FACES = [
 const rounds = (): number[] => (current().exact ? [mjtGeom.CYLINDER] : []);
 
 /**
- * MuJoCo's steps where both shapes have flat faces and a margin, or a cylinder has none, and else, or where these do not
- * decide, another search: one that `isMade` says whether shapes meet at all.
+ * MuJoCo's steps where both shapes have flat faces and a margin, where a cylinder has none, and in float64 where flat faces
+ * have none. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
  */
 export function marginSearch(
   otherwise: Finder,
@@ -87,34 +90,22 @@ export function marginSearch(
   where: Bool,
   isMade = false,
 ): Finder {
-  const last = [0, 1].map((side) => variable(`own_last${side}`, -1, "i32"));
-  last.forEach((vertex) => vertex.set(-1));
-  // of vertices that are level the one that was met before
-  const support = (core: Core, side: number, n: Vec3): Vec3 => {
-    const point = supportPoint(core, n);
-    const { hull } = core.shape;
-    if (!hull || isKind(core.shape, mjtGeom.MESH) === false) return point;
-    const found = vector("own_point", point);
-    when(and(isKind(core.shape, mjtGeom.MESH), ge(last[side].get(), 0)), () => {
-      const before = scale3(hull.tables.vertex(last[side].get()), core.perSize);
-      const higher = gt(dot3(sub3(point, before), n), 0);
-      core.corner.set(select(higher, core.corner.get(), last[side].get(), "i32"));
-      found.setIf(not(higher), before);
-    });
-    last[side].set(core.corner.get());
-    return found.get();
-  };
+  const support = marginSupport();
   return (a, b, frame, reach) => {
     const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, ...rounds()));
     const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), b.is(mjtGeom.BOX, mjtGeom.MESH)) : false;
     const round = and(isRound, le(reach, 0));
+    const isFlat = options.flats ? [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH)).reduce(and) : false;
+    // MuJoCo has no tolerance for these: its search ends where a pair of corners is met again
+    const flat = and(isFlat, le(reach, 0));
+    const named = or(round, flat);
     const made = isMade ? otherwise(a, b, frame, reach) : undefined;
-    const own = and(and(where, made?.hit ?? true), or(and(and(first, second), gt(reach, 0)), round));
+    const own = and(and(where, made?.hit ?? true), or(and(and(first, second), gt(reach, 0)), named));
     if (own === false) return made ?? otherwise(a, b, frame, reach);
     // which corners the vertices of the polytope are
-    const ids = round === false ? [] : [0, 1].map((side) => array(`own_id${side}`, MOST_VERTICES));
+    const ids = named === false ? [] : [0, 1].map((side) => array(`own_id${side}`, MOST_VERTICES));
     const { rot, offset } = frame;
-    const tolerance = mul(options.tolerance, a.perSize);
+    const tolerance = mul(select(flat, TINY, options.tolerance), a.perSize);
     const state = variable("own_state", OPEN, "i32");
     const mode = variable("own_mode", MODE.POINTS, "i32");
     const next = variable("own_next", NEXT.NONE, "i32");
@@ -124,7 +115,7 @@ export function marginSearch(
     const [turns, worst] = ["turns", "worst"].map((name) => variable(`own_${name}`, 0, "i32"));
     const s = simplex();
     const faces = marginFaces(p);
-    const end = (as: number) => {
+    const end = (as: Int) => {
       state.set(as);
       mode.set(MODE.DONE);
     };
@@ -133,8 +124,22 @@ export function marginSearch(
       onA.forEach((v, k) => p.a[k].set(i, v));
       ids.forEach((of, side) => of.set(i, corners[side]));
     };
-    const named = () => (round === false ? ZERO3 : idsOf(a, b));
+    const names = () => (named === false ? ZERO3 : idsOf(a, b));
 
+    // with no room for more faces MuJoCo ends too
+    const isBeyond = (): Bool =>
+      flat === false ? false : and(flat, faces.isBeyond(FACES_A_STEP * options.iterations));
+    const isMet = (): Bool => {
+      if (flat === false) return false;
+      const again = variable("own_again", 0, "i32");
+      again.set(0);
+      const [onA, onB] = names();
+      loop(select(flat, p.vertices.get(), 0, "i32"), (i) => {
+        const is = and(eq(ids[0].get(i), onA), eq(ids[1].get(i), onB));
+        again.set(select(is, 1, again.get(), "i32"));
+      });
+      return eq(again.get(), 1);
+    };
     const takeThree = () => [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get(), s.ids[k].get()));
 
     const turn = () => {
@@ -156,11 +161,11 @@ export function marginSearch(
               eq(s.count.get(), 3),
               () => {
                 takeThree();
-                put(3, w, onA, named());
+                put(3, w, onA, names());
                 next.set(NEXT.TETRAHEDRON);
               },
               () => {
-                insert(s, { w, a: onA, ids: named() });
+                insert(s, { w, a: onA, ids: names() });
                 const found = reduce(s, ZERO3, true);
                 found.commit();
                 x.set(found.x);
@@ -189,7 +194,7 @@ export function marginSearch(
       });
 
       when(eq(mine, MODE.TRIANGLE), () => {
-        put(worst.get(), w, onA, named());
+        put(worst.get(), w, onA, names());
         d.set(neg3(n));
         next.set(select(eq(worst.get(), 4), NEXT.BEGIN, NEXT.NONE, "i32"));
         worst.set(4);
@@ -200,7 +205,7 @@ export function marginSearch(
           lt(dot3(n, w), 0),
           () => end(APART),
           () => {
-            put(worst.get(), w, onA, named());
+            put(worst.get(), w, onA, names());
             // the other two change places, so that faces keep their sides
             const [i, j] = [1, 2].map((k) => toI32(band(toU32(add(worst.get(), k)), 3)));
             const swap = [p.w, p.a].map((of) => [cornerAt(of, i), cornerAt(of, j)].map((v) => vector("own_swap", v)));
@@ -218,11 +223,11 @@ export function marginSearch(
         const height = div(dot3(faces.outward(), w), lower);
         upper.set(min(upper.get(), height));
         when(
-          lt(sub(upper.get(), lower), tolerance),
+          or(lt(sub(upper.get(), lower), tolerance), isMet()),
           () => end(MET),
           () => {
             const at = p.vertices.get();
-            put(at, w, onA, named());
+            put(at, w, onA, names());
             p.vertices.set(add(at, 1));
             faces.open(faces.nearest.get(), w, mul(TINY, square(a.perSize)));
             when(
@@ -230,8 +235,8 @@ export function marginSearch(
               () => end(OPEN),
               () =>
                 when(
-                  faces.isFull(),
-                  () => end(OPEN),
+                  or(faces.isFull(), isBeyond()),
+                  () => end(select(isBeyond(), MET, OPEN, "i32")),
                   () => {
                     faces.close(low, square(upper.get()));
                     next.set(NEXT.FACE);
@@ -280,7 +285,8 @@ export function marginSearch(
         when(faces.broken(), () => end(OPEN));
       });
       when(and(eq(next.get(), NEXT.FACE), eq(mode.get(), MODE.FACES)), () => {
-        const more = lt(turns.get(), options.iterations);
+        // out of iterations MuJoCo 3.14 has the face before the last
+        const more = lt(turns.get(), max(1, options.iterations - 1));
         when(
           and(more, faces.find(square(min(upper.get(), 1e10)))),
           () => d.set(scale3(faces.outward(), div(1, sqrt(faces.least.get())))),
@@ -292,7 +298,7 @@ export function marginSearch(
     const found = record("own_found");
     const hit = variable("own_hit", 0, "i32");
     const face = faceRecord();
-    const rim = round === false ? undefined : vector("own_rim");
+    const rim = named === false ? undefined : vector("own_rim");
     state.set(OPEN);
     when(own, () => {
       mode.set(MODE.POINTS);
@@ -332,7 +338,7 @@ export function marginSearch(
           face.keep([0, 1].map((side) => at.map((of) => of[side])) as never);
           rim.set(cornerAt(p.a, corners[0]));
         }
-        face.confirm(round);
+        face.confirm(named);
       },
     );
     return {
@@ -343,7 +349,7 @@ export function marginSearch(
       b: found.b.get(),
       turns: turns.get(),
       ...face.found(),
-      ...(rim && { rim: { is: and(round, eq(state.get(), MET)), at: rim.get() } }),
+      ...(rim && { rim: { is: and(named, eq(state.get(), MET)), at: rim.get() } }),
     };
   };
 }

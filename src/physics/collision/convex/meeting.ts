@@ -66,8 +66,8 @@ export interface Meeting {
  */
 export function meeting(pair: Placed, faces: Faces, found: Found, scratch: readonly Corners[]): Meeting {
   const { normal, a, b } = found;
-  const last = lastTriangle(pair, facing(faces, found), scratch);
   const { rim } = found;
+  const last = lastTriangle(pair, facing(faces, found), scratch, rim ? not(rim.is) : true);
   const isFace = rim ? or(last.known, rim.is) : last.known;
   const triangle = rim
     ? last.triangle.map((of, side) => of.map((id, k) => select(rim.is, found.triangle[side][k], id, "i32")))

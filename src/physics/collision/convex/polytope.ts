@@ -41,7 +41,9 @@ const WORDS = Math.ceil(MOST_VERTICES / WORD);
 /** Bits of a vertex in a face. */
 export const ID = 6;
 /** A closed polytope has twice as many faces, less four; rounding may add some. */
-export const MOST_FACES = 2 * MOST_VERTICES;
+const MOST_FACES = 2 * MOST_VERTICES;
+/** MuJoCo's own steps use no place again: in float64 there are as many as six a step. */
+export const mostFaces = (): number => (current().exact ? 6 : 2) * MOST_VERTICES;
 /** Corners of clipped polygons at most. */
 const MOST_CORNERS = 128;
 /** Height above a face, in sizes of the pair, from which it is seen. */
@@ -110,9 +112,9 @@ export function polytope(polygon = 0): Polytope {
   const a = triple("epa_a", room);
   const ids = [0, 1].map((side) => array(`epa_id${side}`, MOST_VERTICES));
   const faces = variable("epa_faces", 0, "i32");
-  const normals = triple("epa_n", MOST_FACES);
-  const distances = array("epa_d", MOST_FACES);
-  const corners = array("epa_corners", MOST_FACES, "u32");
+  const normals = triple("epa_n", mostFaces());
+  const distances = array("epa_d", mostFaces());
+  const corners = array("epa_corners", mostFaces(), "u32");
   // by vertex those that edges of faces which went lead to, and those that they come from
   const [edges, back] = ["edges", "back"].map((name) => array(`epa_${name}`, WORDS * MOST_VERTICES, "u32"));
   const nearest = variable("epa_nearest", 0, "i32");

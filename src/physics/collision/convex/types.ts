@@ -63,6 +63,8 @@ export interface Hull {
   readonly vertexCount: Int;
   /** Read if `tables.start` is there: where the hull's begin. */
   readonly firstStart?: Int;
+  /** The vertex at which MuJoCo begins a climb, by its cell of 27 of the direction; -1: it looks at all vertices. */
+  extreme?(cell: Int): Int;
   /** Read if `tables.cells` is there: the hull's first cell, and how many lie along each edge of its cube. */
   readonly firstCell?: Int;
   readonly cellsAlong?: Scalar;
@@ -106,6 +108,8 @@ export interface ConvexOptions {
   readonly margins?: boolean;
   /** Whether some cylinder may meet a box or a hull without a margin: those are searched so too. */
   readonly rounds?: boolean;
+  /** Whether boxes and hulls may meet without a margin, in float64: so are those. */
+  readonly flats?: boolean;
   /** Several contacts where faces meet (mjDSBL_MULTICCD is not set). */
   readonly multiccd: boolean;
   /** False where it is known that no pair is turned for further contacts (`mayTurn`). */
