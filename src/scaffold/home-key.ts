@@ -44,9 +44,10 @@ export async function homeKey(model: Model): Promise<{ readonly key: number; rea
       const heights = feet.map((foot) => (lowestOf(model, foot, places) ?? lowest) - lowest);
       const over = Math.max(0, ...heights);
       if (!(over > RAISED * tall)) return { key, passed };
+      const foot = feet[heights.indexOf(over)];
       passed.push({
         key: nameOf(model, "key", key) || String(key),
-        foot: nameOf(model, "body", feet[heights.indexOf(over)]) || String(feet[heights.indexOf(over)]),
+        foot: nameOf(model, "body", foot) || String(foot),
         over,
       });
     }

@@ -24,6 +24,8 @@ export interface Robot {
   readonly xpos: Float64Array;
   readonly site_xpos: Float64Array;
   readonly geom_xpos: Float64Array;
+  /** Axes of bodies there, 9 numbers each. */
+  readonly xmat: Float64Array;
   /** How far what floats is raised from that pose to stand on the floor, or to hover over it (m). */
   readonly lift: number;
   /** Height of the floor (m). */
@@ -76,12 +78,13 @@ export async function robotOf(model: Model): Promise<Robot> {
   // of what floats its own, without what stands about it
   const mass = model.body_subtreemass[base ?? 0];
   const isFlyer = base !== undefined && flies(model, base);
-  const { xpos, site_xpos, geom_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
+  const { xpos, xmat, site_xpos, geom_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
     oracle.write("qpos", start);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     const places = { geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };
     return {
       xpos: oracle.read("xpos"),
+      xmat: oracle.read("xmat"),
       geom_xpos: places.geom_xpos,
       site_xpos: model.nsite > 0 ? oracle.read("site_xpos") : new Float64Array(),
       floor: floorOf(model, places),
@@ -105,6 +108,7 @@ export async function robotOf(model: Model): Promise<Robot> {
     xpos,
     site_xpos,
     geom_xpos,
+    xmat,
     lift: wanted > SUNK || wanted < -HIGH ? wanted : 0,
     floor: floor ?? 0,
   };

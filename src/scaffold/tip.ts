@@ -1,6 +1,7 @@
 // what an arm reaches with, and the actuators that do not move it
-import { actuatorNames, jointOf, nameOf } from "../model/model.ts";
+import { jointOf, nameOf } from "../model/model.ts";
 import { mjtJoint } from "../model/enums.ts";
+import { areToldApart } from "./held.ts";
 import { bodyOf, isBelow } from "./motors.ts";
 import type { Robot } from "./robot.ts";
 
@@ -38,8 +39,7 @@ export function tipOf({ model, motors, site_xpos, xpos }: Robot): Tip {
 
 /** Actuators whose servos move only what an end is not on, as another arm. None where names do not tell actuators apart. */
 export function apartFrom({ body }: Tip, { model, motors }: Robot): ReadonlySet<number> {
-  const names = actuatorNames(model);
-  if (new Set(names).size < names.length || names.includes("")) return new Set();
+  if (!areToldApart(model)) return new Set();
   return new Set(
     motors.flatMap(({ isPosition }, i) =>
       isPosition && !isBelow(model, body, model.jnt_bodyid[jointOf(model, i)]) ? [i] : [],

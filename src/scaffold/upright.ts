@@ -1,5 +1,4 @@
 // where a robot goes ahead, to the left and up whose base has a frame that does not stand upright
-import { mjtJoint } from "../model/enums.ts";
 import type { Base, Robot } from "./robot.ts";
 import { cross, dot, minus, vectorAt, type Vector } from "./vectors.ts";
 
@@ -14,16 +13,6 @@ export interface Axes {
 const UPRIGHT = Math.cos(0.5);
 /** Toes are so far ahead of ankles, at least (m). */
 const TOES = 1e-3;
-
-/** A rotation's columns, by its quaternion. */
-function columnsOf(quat: readonly number[]): readonly [Vector, Vector, Vector] {
-  const [w, x, y, z] = quat.map((q) => q / Math.hypot(...quat));
-  return [
-    [w * w + x * x - y * y - z * z, 2 * (x * y + w * z), 2 * (x * z - w * y)],
-    [2 * (x * y - w * z), w * w - x * x + y * y - z * z, 2 * (y * z + w * x)],
-    [2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z],
-  ];
-}
 
 /** Where it goes ahead, in the world: of two feet across the line between them, where toes are; of others along x. */
 function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Vector {
@@ -44,10 +33,10 @@ function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Ve
 
 /** The axes that a robot goes along, in the frame of its base; undefined where that stands upright itself. */
 export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
-  const { model, qpos } = robot;
-  const joint = Array.from(model.jnt_bodyid).findIndex((b, j) => b === body && model.jnt_type[j] === mjtJoint.FREE);
-  const at = model.jnt_qposadr[joint] + 3;
-  const columns = columnsOf(qpos.slice(at, at + 4));
+  const columns = [0, 1, 2].map((k): Vector => {
+    const [x, y, z] = [0, 3, 6].map((row) => robot.xmat[9 * body + row + k]);
+    return [x, y, z];
+  });
   if (columns[2][2] > UPRIGHT) return undefined;
   // a turn of rounding is none
   const own = (v: Vector): Vector => columns.map((c) => Math.round(1e6 * dot(c, v)) / 1e6 || 0) as unknown as Vector;
