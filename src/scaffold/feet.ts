@@ -40,6 +40,17 @@ export function drivenBase(model: Model): number | undefined {
   return best === undefined || driven(best) === 0 ? undefined : best;
 }
 
+/** A body that three slides and a ball joint of its own, or three hinges, let go anywhere: no free joint, but as much. */
+export function slidingBase({ nbody, jnt_bodyid, jnt_type }: Model): { body: number; hasBall: boolean } | undefined {
+  for (let body = 1; body < nbody; body++) {
+    const own = Array.from(jnt_type).filter((_, j) => jnt_bodyid[j] === body);
+    const count = (type: number) => own.filter((t) => t === type).length;
+    const hasBall = count(mjtJoint.BALL) === 1;
+    if (count(mjtJoint.SLIDE) === 3 && (hasBall || count(mjtJoint.HINGE) === 3)) return { body, hasBall };
+  }
+  return undefined;
+}
+
 /** Whether rotors carry a body, whatever arm it has, or thrusters alone move it: no joint of its own. */
 export const flies = (model: Model, body: number): boolean =>
   liftersOf(model, body).length > 0 ||

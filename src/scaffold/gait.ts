@@ -73,17 +73,18 @@ function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
   };
 }
 
-/** Where what touches of a foot ends, back and ahead (m). */
+/** The middle of what touches of a foot (m): ahead, and to the left. */
 function soleOf({ model }: Robot, foot: number, places: Places): readonly [number, number] | undefined {
   const own = Array.from({ length: model.ngeom }, (_, g) => g).filter(
     (g) => model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[foot] && collides(model, g),
   );
   if (own.length === 0) return undefined;
-  const x = (g: number) => places.geom_xpos[3 * g];
-  return [
-    Math.min(...own.map((g) => x(g) - reachOf(model, g, places, 0))),
-    Math.max(...own.map((g) => x(g) + reachOf(model, g, places, 0, true))),
-  ];
+  const middle = (axis: number): number => {
+    const at = (g: number) => places.geom_xpos[3 * g + axis];
+    const low = Math.min(...own.map((g) => at(g) - reachOf(model, g, places, axis)));
+    return (low + Math.max(...own.map((g) => at(g) + reachOf(model, g, places, axis, true)))) / 2;
+  };
+  return [middle(0), middle(1)];
 }
 
 /** The hinges of a leg, from the hip on, that servos of position turn; no other foot hangs from them. */
@@ -119,8 +120,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
       );
       const long = pose.xanchor[3 * hinges[0].joint + 2] - pose.xpos[3 * foot + 2];
       if (!(long > 0)) return undefined;
-      const middle = (sole[0] + sole[1]) / 2;
-      const back = Math.max(-BELOW * long, Math.min(BELOW * long, pose.subtree_com[3 * base] - middle));
+      const back = Math.max(-BELOW * long, Math.min(BELOW * long, pose.subtree_com[3 * base] - sole[0]));
       const { raises, sides, misses, stance, ...columns } = columnsOf(oracle, qpos, {
         base,
         foot,
@@ -133,8 +133,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
       const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
       // what a leg alone is pushed by goes from its foot through the mass, which it would turn else
       const leans =
-        (pose.subtree_com[3 * base + 1] - pose.xpos[3 * foot + 1]) /
-        (pose.subtree_com[3 * base + 2] - pose.xpos[3 * foot + 2]);
+        (pose.subtree_com[3 * base + 1] - sole[1]) / (pose.subtree_com[3 * base + 2] - pose.xpos[3 * foot + 2]);
       // feet carry where they stand, not where their frames are
       const isAnkle = (i: number) => pose.xanchor[3 * hinges[i].joint + 2] - pose.xpos[3 * foot + 2] < ANKLE * long;
       const along = (axis: number) => {
@@ -157,7 +156,8 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
           const bent = qpos[places[i]] + stance[i] - model.qpos_spring[places[i]];
           return stance[i] + (model.jnt_stiffness[joint] * bent) / stiffness[i];
         }),
-        side: pose.xpos[3 * foot + 1] - pose.xpos[3 * base + 1],
+        // frames of feet may be anywhere about them
+        side: sole[1] - pose.xpos[3 * base + 1],
       };
     });
     const found = legs.filter((leg) => leg !== undefined);

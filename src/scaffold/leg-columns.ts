@@ -58,8 +58,11 @@ const TURN = 0.2;
 /** A foot that tilts by a rad is as wrong as one that is so far away, in parts of the leg; and hinges that turn by one cost this. */
 const TILTS = 0.05;
 const LEAST_TURN = 0.003;
-/** Hips are lowered by as much as it takes to step, in parts of the leg: the first with which a leg misses less of a step. */
-const LOWERED = [0, 0.02, 0.04, 0.07, 0.1, 0.14] as const;
+/**
+ * Hips are lowered by as much as it takes to step, in parts of the leg, or raised where knees at their ends cannot lift: the
+ * first with which a leg misses less of a step, or that misses least.
+ */
+const LOWERED = [0, 0.02, 0.04, 0.07, 0.1, 0.14, -0.04, -0.08, -0.12, -0.16] as const;
 const REACHES = 0.05;
 /** Steps of Levenberg and Marquardt, their damping at first and how it changes, and the difference that derivatives are of. */
 const STEPS = 40;
@@ -206,7 +209,8 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
   let stood = stands(LOWERED[0]);
   for (const low of LOWERED.slice(1)) {
     if (stood.misses < REACHES) break;
-    stood = stands(low);
+    const other = stands(low);
+    if (other.misses < stood.misses) stood = other;
   }
   const { stance, front, back, lifted, misses } = stood;
   const [left, right] = [moved(stance.pose, [0, y, 0, 0]), moved(stance.pose, [0, -y, 0, 0])];

@@ -13,6 +13,9 @@ export interface Places {
   readonly model: string;
 }
 
+/** Less than this part of how far a control goes is the rounding of what it was found by. */
+const ROUNDING = 1e-6;
+
 export const number = (x: number): string => String(Number(x.toPrecision(4)));
 export const numbers = (list: readonly number[]): string => `[${list.map(number).join(", ")}]`;
 export const text = (x: string | number): string => JSON.stringify(x);
@@ -37,7 +40,7 @@ ${motors.map(({ name }) => `      ${text(name)},`).join("\n")}
   action: {
 ${held.size > 0 ? named : ""}    clip: [-1, 1],
     scale: ${numbers(motors.map(({ reach }) => reach))},
-    offset: ${numbers(motors.map(({ home }) => home))},
+    offset: ${numbers(motors.map(({ home, reach }) => (Math.abs(home) < ROUNDING * reach ? 0 : home)))},
   },`;
 }
 

@@ -1,10 +1,10 @@
 // what a task must know of a robot: what floats, what moves it, how it stands, what it stands on and reaches with
 import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
-import { jointOf, nameOf, type Model } from "../model/model.ts";
+import { describe, jointOf, nameOf, type Model } from "../model/model.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn } from "./feet.ts";
+import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn, slidingBase } from "./feet.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
 import { hoverOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
@@ -139,11 +139,15 @@ function loadOf(model: Model, body: number): number | undefined {
  */
 export function baseOf({ model, xpos, lift, floor }: Robot): Base {
   const best = drivenBase(model);
-  if (best === undefined)
+  if (best === undefined) {
+    const slides = slidingBase(model);
     throw refuse(
       "no-free-base",
-      "no body floats (a free joint) that actuators move, so there is nothing to walk. Take --kind reach for an arm.",
+      slides
+        ? `${describe(model, "body", slides.body)} floats by three slides and ${slides.hasBall ? "a ball joint" : "three hinges"}, not by a free joint. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`
+        : "no body floats (a free joint) that actuators move, so there is nothing to walk. Take --kind reach for an arm.",
     );
+  }
   if (!hasGround(model))
     throw refuse(
       "no-ground",

@@ -13,15 +13,19 @@ const COLUMNS = 10 * gaitPlace.value;
 /** m: levers that tasks have by differences of 1e-5 rad. */
 const LEVERS = 1e-4;
 
-/** Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other. */
-const biped = (knee = "-2 2") => `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
+/** Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other; frames of feet lie to the left of these. */
+const biped = (
+  knee = "-2 2",
+  bent = 0,
+  beside = 0,
+) => `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
   <body name="chest" pos="0 0 .95"><freejoint/><geom type="box" size=".1 .15 .2" pos="0 0 .2" mass="20"/>
   ${[".1", "-.1"]
     .map(
       (y) => `<body pos="0 ${y} 0"><joint name="roll${y}" axis="1 0 0"/><geom type="sphere" size=".04" mass="1"/>
     <body pos="0 ${0.3 * Number(y)} 0"><joint name="hip${y}" axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4" mass="3"/>
     <body pos="0 0 -.4"><joint name="knee${y}" axis="0 1 0" range="${knee}"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.4" mass="2"/>
-    <body name="foot${y}" pos="0 0 -.4"><joint name="ankle${y}" axis="0 1 0"/><geom type="box" size=".1 .05 .02" pos=".04 0 -.05" mass="1"/>
+    <body name="foot${y}" pos="0 ${beside} -.4"><joint name="ankle${y}" axis="0 1 0"/><geom type="box" size=".1 .05 .02" pos=".04 ${-beside} -.05" mass="1"/>
     </body></body></body></body>`,
     )
     .join("")}</body></worldbody><actuator>${[".1", "-.1"]
@@ -30,7 +34,8 @@ const biped = (knee = "-2 2") => `<mujoco><compiler angle="radian"/><worldbody><
         .map((name) => `<position name="${name}${y}" joint="${name}${y}" kp="300"/>`)
         .join(""),
     )
-    .join("")}</actuator></mujoco>`;
+    .join("")}</actuator>
+  <keyframe><key name="home" qpos="0 0 ${0.15 + 0.8 * Math.cos(bent / 2)} 1 0 0 0${` 0 ${-bent / 2} ${bent} ${-bent / 2}`.repeat(2)}"/></keyframe></mujoco>`;
 
 /** How far feet are from where columns put them (m), and how far they tilt, over moves of all kinds. */
 async function offOf(model: Model): Promise<{ at: number; tilt: number }> {
@@ -94,6 +99,19 @@ test("legs that are straight stand lower, so that feet reach ahead", async () =>
   const { legs } = (await gaitOf(await robotOf(model)))!;
   // the knee and what it lowers
   for (const { shift } of legs) expect(Math.abs(shift[2])).toBeGreaterThan(0.2);
+});
+
+test("legs whose knees are bent nearly to their ends stand higher, so that feet lift", async () => {
+  const model = await loadModel(biped("-.1 1.1", 0.9));
+  const { at } = await offOf(model);
+  expect(at).toBeLessThan(COLUMNS);
+  const { legs } = (await gaitOf(await robotOf(model)))!;
+  for (const { shift } of legs) expect(shift[2]).toBeLessThan(-0.2);
+});
+
+test("legs are as far to the side as what their feet stand on", async () => {
+  const { legs } = (await gaitOf(await robotOf(await loadModel(biped("-2 2", 0, 0.05)))))!;
+  expect(legs.map(({ side }) => side)).toEqual([expect.closeTo(0.13, 6), expect.closeTo(-0.13, 6)]);
 });
 
 test("servos aim beyond a leg by what it carries, whichever side it is on", async () => {

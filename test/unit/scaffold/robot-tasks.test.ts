@@ -227,6 +227,15 @@ const box = (inside: string, rest = "") => `<mujoco><worldbody>${rest}<body name
   <geom type="box" size=".1 .1 .1"/><body pos="0 0 -.2"><joint name="j" axis="0 1 0"/><geom size=".05"/></body></body></worldbody>`;
 const motor = '<actuator><motor joint="j" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>';
 test.each([
+  ['<joint type="ball"/>', "three slides and a ball joint.*<freejoint/>"],
+  ['<joint axis="1 0 0"/><joint axis="0 1 0"/><joint axis="0 0 1"/>', "three slides and three hinges"],
+])("a base that floats by other joints than a free one is named: %s", async (turns, says) => {
+  const slides = ["1 0 0", "0 1 0", "0 0 1"].map((axis) => `<joint type="slide" axis="${axis}"/>`).join("");
+  const robot = await robotOf(await loadModel(`${box(`${slides}${turns}`)}${motor}`));
+  expect(() => velocityTask("x", robot, { library, model: "./x.xml" })).toThrow(new RegExp(`body "b".*${says}`));
+});
+
+test.each([
   ["no-actuators", `${box("<freejoint/>")}</mujoco>`],
   ["no-free-base", `${box("")}${motor}`],
   ["no-ground", `${box("<freejoint/>")}${motor}`],
