@@ -14,7 +14,7 @@ Looks at a model (path of an MJCF file, or an environment's) for what makes worl
 it and what to change: the time step against stiffness, damping and solref; ratios of masses, tiny inertias; ranges and
 equalities that contradict each other; penetration and joints outside their ranges at qpos0 and in keyframes; actuators
 that are too strong, or push with the motion; damping, stiffness, gravity and fluids that no model is made for; pairs of geoms
-that can never touch. Then what it costs, by geom and by sensor. Needs no device.
+that can never touch; what MuJoCo warns of. Then what it costs, by geom and by sensor. Needs no device.
 
   --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=implicitfast; may be repeated
   --top N           geoms and sensors that are listed (5)

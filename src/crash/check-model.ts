@@ -51,6 +51,7 @@ export async function checkModel(model: Model): Promise<ModelReport> {
     ...startsOutside(model),
     ...driven(model),
     ...neverTouch(model),
+    ...warned(model),
   ];
   for (const [label, state] of starts(model)) {
     const mended: Cause[] = [];
@@ -80,6 +81,15 @@ export async function checkModel(model: Model): Promise<ModelReport> {
     unsupported,
   };
 }
+
+/** What MuJoCo warned of where it compiled the model. */
+const warned = ({ warnings }: Model): Cause[] =>
+  warnings.map((text) => ({
+    name: "compiler-warning",
+    certainty: "possible",
+    text: `MuJoCo warns: ${text.replace(/^MuJoCo Warning: /, "").replaceAll("\n", "; ")}`,
+    remedy: "Change what it names, or leave it if that is what you want.",
+  }));
 
 /** qpos0 and the keyframes. */
 function starts(model: Model): [string, PhysicsState][] {

@@ -76,11 +76,15 @@ export function dropMuJoCo(mujoco: MainModule): void {
  */
 export function listen<T>(call: () => T, messages: string[] = []): { result: T; messages: string[] } {
   const before = heard;
+  const { warn } = console;
   heard = messages;
+  // what it warns of where models are attached goes past print
+  console.warn = (...texts: unknown[]) => messages.push(...texts.map(String));
   try {
     return { result: call(), messages };
   } finally {
     heard = before;
+    console.warn = warn;
   }
 }
 

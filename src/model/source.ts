@@ -204,6 +204,16 @@ interface Failure {
   readonly pointers: readonly string[];
 }
 
+/** Messages without what says how much of MuJoCo's own memory an attached model takes. */
+function ofUse(messages: readonly string[]): string[] {
+  return messages.flatMap((message) => {
+    const [first, ...rest] = message.split("\n");
+    const others = rest.filter((line) => !/^(njmax|nconmax|nstack|memory): parent has /.test(line));
+    const isOfSizes = first.startsWith("MuJoCo Warning: Attach conflict") && rest.length > 0;
+    return isOfSizes && others.length === 0 ? [] : [[first, ...others].join("\n")];
+  });
+}
+
 function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure {
   const { file, visuals = false, folder } = given;
   const pointers: string[] = [];
@@ -217,11 +227,11 @@ function tryCompile(mujoco: MainModule, given: Compilation): Compiled | Failure 
         return visuals ? undefined : reducedOrNone(mujoco, root, given);
       };
       const { result: reduced } = listen(reduce, first);
-      if (reduced) return { ...reduced, messages: first.map(own) };
+      if (reduced) return { ...reduced, messages: ofUse(first).map(own) };
       const whole = () => mujoco.MjModel.from_xml_path(`${root}/${file}`) as MjModel | null;
       const { result: model } = listen(whole, second);
       if (model === null) throw new Error(second.join("\n") || "the model was not compiled");
-      return { model, messages: second.map(own) };
+      return { model, messages: ofUse(second).map(own) };
     } catch (error) {
       // where there is no memory, files cannot be read and hulls are not made: what is said of them is of no use
       const short = [...first, ...second].find((text) => NO_MEMORY.test(text));
