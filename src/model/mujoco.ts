@@ -5,7 +5,7 @@ import { say } from "../core/host.ts";
 import { printable } from "../core/show.ts";
 import { load } from "./mujoco-module.ts";
 
-export type { MainModule, MjData, MjModel, MjSpec, MjsElement, MjsGeom } from "@mujoco/mujoco";
+export type { MainModule, MjContact, MjData, MjModel, MjSpec, MjsElement, MjsGeom } from "@mujoco/mujoco";
 
 declare global {
   /** Named, and not declared, by the types of MuJoCo's bindings. */

@@ -32,16 +32,26 @@ export interface GeomPair extends PairNumbers {
   readonly geom2: number;
 }
 
-/** What a long list has, each once, in the order of the list. */
-function firstOf(ids: Int32Array): number[] {
-  const [met, out]: [boolean[], number[]] = [[], []];
+/** What a long list of numbers below `bound` has, each once, in the order of the list. */
+function firstOf(ids: Int32Array, bound: number): number[] {
+  const met = new Uint8Array(bound);
+  const out: number[] = [];
   for (let k = 0; k < ids.length; k++) {
-    if (met[ids[k]]) continue;
-    met[ids[k]] = true;
+    if (met[ids[k]] === 1) continue;
+    met[ids[k]] = 1;
     out.push(ids[k]);
   }
   return out;
 }
+
+/** Geoms with kinds of their pairs, each combination once. */
+export interface KindsOfGeoms {
+  readonly geoms: readonly number[];
+  readonly kinds: readonly number[];
+}
+
+/** Combinations of geoms and kinds up to which each has a byte. */
+const MOST_COMBINED = 1 << 24;
 
 /** Pairs of geoms in their order. */
 export class GeomPairs implements Iterable<GeomPair> {
@@ -52,14 +62,18 @@ export class GeomPairs implements Iterable<GeomPair> {
   readonly kind: Int32Array;
   readonly kinds: readonly PairNumbers[];
   readonly #counts: Int32Array;
+  readonly #bound: number;
   readonly #first: { geom1?: readonly number[]; geom2?: readonly number[] } = {};
+  readonly #kindsOf: { geom1?: KindsOfGeoms; geom2?: KindsOfGeoms } = {};
+  #geoms: readonly number[] | undefined;
 
-  constructor(geom1: readonly number[], geom2: readonly number[], kind: readonly number[], kinds: PairNumbers[]) {
+  /** Keeps the columns; `ngeom`: geoms of the model. */
+  constructor(geom1: Int32Array, geom2: Int32Array, kind: Int32Array, kinds: PairNumbers[], ngeom: number) {
     this.length = kind.length;
-    [this.geom1, this.geom2, this.kind] = [geom1, geom2, kind].map((values) => new Int32Array(values));
-    this.kinds = kinds;
+    [this.geom1, this.geom2, this.kind, this.kinds] = [geom1, geom2, kind, kinds];
+    this.#bound = ngeom;
     this.#counts = new Int32Array(kinds.length);
-    for (let k = 0; k < this.length; k++) this.#counts[kind[k]]++;
+    for (let k = 0; k < kind.length; k++) this.#counts[kind[k]]++;
   }
 
   /** Made where it is asked for: only numbers are kept. */
@@ -107,7 +121,33 @@ export class GeomPairs implements Iterable<GeomPair> {
 
   /** The geoms at one end, in the order of their first pairs. */
   first(end: "geom1" | "geom2"): readonly number[] {
-    return (this.#first[end] ??= firstOf(this[end]));
+    return (this.#first[end] ??= firstOf(this[end], this.#bound));
+  }
+
+  /** The kinds of pairs that geoms at one end are in: far fewer than pairs. */
+  kindsOf(end: "geom1" | "geom2"): KindsOfGeoms {
+    return (this.#kindsOf[end] ??= this.#combine(end));
+  }
+
+  #combine(end: "geom1" | "geom2"): KindsOfGeoms {
+    const [ends, kind, width] = [this[end], this.kind, this.kinds.length];
+    const combinations = this.#bound * width;
+    // a bit of each, unless pairs hardly share kinds
+    const met = combinations <= MOST_COMBINED ? new Uint8Array(combinations) : new Set<number>();
+    const [geoms, kinds]: [number[], number[]] = [[], []];
+    for (let k = 0; k < kind.length; k++) {
+      const at = ends[k] * width + kind[k];
+      if (met instanceof Set) {
+        if (met.has(at)) continue;
+        met.add(at);
+      } else {
+        if (met[at] === 1) continue;
+        met[at] = 1;
+      }
+      geoms.push(ends[k]);
+      kinds.push(kind[k]);
+    }
+    return { geoms, kinds };
   }
 
   /** What kinds have, added up over the pairs. */
@@ -116,10 +156,15 @@ export class GeomPairs implements Iterable<GeomPair> {
   }
 
   /** Geoms of pairs of some kinds, ascending. */
-  geoms(is: (kind: PairNumbers) => boolean = () => true): number[] {
-    const asked = this.kinds.map(is);
-    const met: boolean[] = [];
-    for (let k = 0; k < this.length; k++) if (asked[this.kind[k]]) met[this.geom1[k]] = met[this.geom2[k]] = true;
-    return Array.from(met.keys()).filter((g) => met[g]);
+  geoms(is?: (kind: PairNumbers) => boolean): readonly number[] {
+    if (is) return this.#geomsOf(this.kinds.map(is));
+    return (this.#geoms ??= this.#geomsOf(this.kinds.map(() => true)));
+  }
+
+  #geomsOf(asked: readonly boolean[]): number[] {
+    const met = new Uint8Array(this.#bound);
+    for (const { geoms, kinds } of [this.kindsOf("geom1"), this.kindsOf("geom2")])
+      geoms.forEach((g, i) => asked[kinds[i]] && (met[g] = 1));
+    return Array.from(met.keys()).filter((g) => met[g] === 1);
   }
 }

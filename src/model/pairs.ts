@@ -3,10 +3,11 @@ import { mjtCone, mjtDisableBit, mjtEnableBit, mjtEq, mjtGeom, mjtJoint, mjtObj 
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
 import type { Model } from "./model-data.ts";
-import { GeomPairs, type GeomPair, type PairNumbers } from "./pair-list.ts";
+import type { GeomPair, GeomPairs, PairNumbers } from "./pair-list.ts";
+import { PairMaker, SortedPairs } from "./pair-maker.ts";
 import { bounded, kindsOf, sharedParams, type ContactParams } from "./pair-params.ts";
 
-export type { GeomPair, GeomPairs, PairNumbers } from "./pair-list.ts";
+export type { GeomPair, GeomPairs, KindsOfGeoms, PairNumbers } from "./pair-list.ts";
 
 const isSet = (model: Model, bit: number) => (model.opt.disableflags & bit) !== 0;
 const row = (values: Float64Array, id: number, width: number) =>
@@ -161,61 +162,6 @@ function pairNumbers(model: Model, geom1: number, geom2: number, ipair: number, 
 
 const moves = (model: Model, geom: number) => model.body_dofnum[model.body_weldid[model.geom_bodyid[geom]]] > 0;
 
-/** Pairs as they are found; geoms that do not differ in what pairs have share its numbers. */
-class PairMaker {
-  readonly #model: Model;
-  readonly #mixed: ReturnType<typeof sharedParams>;
-  readonly #kindOf: readonly number[];
-  readonly #known = new Map<number, number>();
-  readonly #columns = [0, 1, 2].map((): number[] => []);
-  readonly #kinds: PairNumbers[] = [];
-
-  constructor(model: Model) {
-    this.#model = model;
-    this.#mixed = sharedParams(model);
-    // what a height field's pairs can make follows from the sizes of both
-    const sized = model.geom_type.includes(HFIELD);
-    this.#kindOf = kindsOf(model.ngeom, (g) => [
-      this.#mixed.kindOf[g],
-      model.geom_type[g],
-      model.geom_margin[g],
-      model.geom_gap[g],
-      Number(moves(model, g)),
-      sized ? g : 0,
-    ]);
-  }
-
-  put(a: number, b: number, ipair = -1): void {
-    const { geom_type } = this.#model;
-    const [geom1, geom2] = geom_type[a] > geom_type[b] ? [b, a] : [a, b];
-    const [column1, column2, kinds] = this.#columns;
-    column1.push(geom1);
-    column2.push(geom2);
-    kinds.push(ipair < 0 ? this.#found(geom1, geom2) : this.#add(geom1, geom2, ipair));
-  }
-
-  #found(geom1: number, geom2: number): number {
-    const key = this.#kindOf[geom1] * this.#model.ngeom + this.#kindOf[geom2];
-    let kind = this.#known.get(key);
-    if (kind === undefined) this.#known.set(key, (kind = this.#add(geom1, geom2, -1)));
-    return kind;
-  }
-
-  #add(geom1: number, geom2: number, ipair: number): number {
-    const given = ipair < 0 ? this.#mixed.of(geom1, geom2) : undefined;
-    return this.#kinds.push(pairNumbers(this.#model, geom1, geom2, ipair, given)) - 1;
-  }
-
-  get length(): number {
-    return this.#columns[0].length;
-  }
-
-  get pairs(): GeomPairs {
-    const [geom1, geom2, kind] = this.#columns;
-    return new GeomPairs(geom1, geom2, kind, this.#kinds);
-  }
-}
-
 const noContacts = (model: Model) => isSet(model, mjtDisableBit.CONSTRAINT | mjtDisableBit.CONTACT);
 
 /** How many pairs of geoms may touch, counted without making them; counts on to a little more than `most` at least. */
@@ -276,8 +222,26 @@ export function withPairsOf(before: Model, model: Model): Model {
   return model;
 }
 
+/** Geoms that do not differ in what pairs have share its numbers. */
+function makerOf(model: Model): PairMaker {
+  const mixed = sharedParams(model);
+  // what a height field's pairs can make follows from the sizes of both
+  const sized = model.geom_type.includes(HFIELD);
+  const kindOf = kindsOf(model.ngeom, (g) => [
+    mixed.kindOf[g],
+    model.geom_type[g],
+    model.geom_margin[g],
+    model.geom_gap[g],
+    Number(moves(model, g)),
+    sized ? g : 0,
+  ]);
+  return new PairMaker(model.geom_type, kindOf, (g1, g2, ipair) =>
+    pairNumbers(model, g1, g2, ipair, ipair < 0 ? mixed.of(g1, g2) : undefined),
+  );
+}
+
 function makePairs(model: Model): GeomPairs {
-  const maker = new PairMaker(model);
+  const maker = makerOf(model);
   if (noContacts(model)) return maker.pairs;
 
   const { ngeom, geom_type, body_geomadr: adr, body_geomnum: num, body_bvhadr: bvh } = model;
@@ -296,25 +260,27 @@ function makePairs(model: Model): GeomPairs {
 
   const excluded = new Set(model.exclude_signature);
   const midphase = !isSet(model, mjtDisableBit.MIDPHASE);
-  const found: number[] = [];
+  const sorted = new SortedPairs(ngeom);
   for (let b1 = 0; b1 < model.nbody; b1++) {
+    if (num[b1] === 0) continue;
     for (let b2 = b1 + 1; b2 < model.nbody; b2++) {
-      if (!bodiesMatch(b1, b2)) continue;
+      if (num[b2] === 0 || !bodiesMatch(b1, b2)) continue;
       const signature = (b1 << 16) + b2;
       const merged = next < model.npair ? takeExplicit(signature) : NO_PAIRS;
       if (excluded.size > 0 && excluded.has(signature)) continue;
-      found.length = 0;
-      for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
-        for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
-          if (!geomsMatch(g1, g2) || merged.has(g1 * ngeom + g2)) continue;
-          found.push(geom_type[g1] > geom_type[g2] ? g2 * ngeom + g1 : g1 * ngeom + g2);
-        }
-      }
-
       // the tree search of bodies with several geoms sorts its contacts by their geoms
       const single = num[b1] === 1 && num[b2] === 1;
-      if (!single && midphase && bvh[b1] >= 0 && bvh[b2] >= 0) found.sort((p, q) => p - q);
-      for (const both of found) maker.put(Math.floor(both / ngeom), both % ngeom);
+      const sorts = !single && midphase && bvh[b1] >= 0 && bvh[b2] >= 0;
+      for (let g1 = adr[b1]; g1 < adr[b1] + num[b1]; g1++) {
+        for (let g2 = adr[b2]; g2 < adr[b2] + num[b2]; g2++) {
+          if (!geomsMatch(g1, g2) || (merged.size > 0 && merged.has(g1 * ngeom + g2))) continue;
+          const isSwapped = geom_type[g1] > geom_type[g2];
+          const [a, b] = isSwapped ? [g2, g1] : [g1, g2];
+          if (sorts) sorted.add(a, b);
+          else maker.put(a, b);
+        }
+      }
+      if (sorts) sorted.moveTo(maker);
       if (maker.length > MAX_PAIRS) throw tooManyPairs(model);
     }
   }

@@ -1,7 +1,7 @@
 // how far float32 alone throws a model where it starts: forces that cancel, places far off, friction too stiff for it, twin faces
 import type { Model } from "./model-data.ts";
 import { mjtCone, mjtJoint } from "./enums.ts";
-import { listen, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
+import { listen, type MainModule, type MjContact, type MjData, type MjModel } from "./mujoco.ts";
 import { geomPairs } from "./pairs.ts";
 import { areTwins, type Touch } from "./twin-faces.ts";
 
@@ -20,23 +20,20 @@ const TOLD = 1e-5;
 /** What forces at other corners throw at the least (m/s, rad/s): those at the start need not be those of later. */
 const TWINS_THROW = 1e-3;
 
-/** A contact's first row, its number of rows, and where it is. */
-interface Start extends Touch {
+/** A contact's first row, and its number of rows. */
+interface Start {
   readonly address: number;
   readonly rows: number;
 }
 
-/** The contacts. Their list is a copy of all of them, each time that it is named, and stays until it is deleted. */
-function startsOf(data: MjData, isPyramidal: boolean): Start[] {
+/** Each contact. Their list is a copy of all of them, each time that it is named, and stays until it is deleted. */
+function ofContacts<T>(data: MjData, of: (contact: MjContact) => T): T[] {
   const list = data.contact;
   try {
     return Array.from({ length: data.ncon }, (_, i) => {
       const contact = list.get(i)!;
       try {
-        const { dim, dist, efc_address: address, geom1, geom2 } = contact;
-        const [pos, frame] = [contact.pos, contact.frame].map((list) => Array.from(list as Float64Array));
-        const rows = isPyramidal && dim > 1 ? 2 * (dim - 1) : dim;
-        return { address, rows, dist, geoms: [geom1, geom2], pos, normal: frame.slice(0, 3) };
+        return of(contact);
       } finally {
         contact.delete();
       }
@@ -46,9 +43,22 @@ function startsOf(data: MjData, isPyramidal: boolean): Start[] {
   }
 }
 
+const touchesOf = (data: MjData): Touch[] =>
+  ofContacts(data, (contact) => {
+    const [pos, frame] = [contact.pos, contact.frame].map((list) => Array.from(list as Float64Array));
+    return { dist: contact.dist, geoms: [contact.geom1, contact.geom2], pos, normal: frame.slice(0, 3) };
+  });
+
+const rowsOf = (data: MjData, isPyramidal: boolean): Start[] =>
+  ofContacts(data, ({ dim, efc_address: address }) => ({
+    address,
+    rows: isPyramidal && dim > 1 ? 2 * (dim - 1) : dim,
+  }));
+
 /** Whether hulls of one outline lie on each other. */
-function hasTwins(contacts: readonly Start[], model: Model, data: MjData): boolean {
-  const first = new Map(contacts.map((contact) => [contact.geoms.join(), contact]));
+function hasTwins(model: Model, data: MjData): boolean {
+  if (!model.hulls) return false;
+  const first = new Map(touchesOf(data).map((contact) => [contact.geoms.join(), contact]));
   return [...first.values()].some((contact) => areTwins(model, data, contact));
 }
 
@@ -101,9 +111,8 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
         if (inPlaces > TOLD) most = Math.max(most ?? 0, inPlaces);
         if (!collides) continue;
         mujoco.mj_collision(mj, data);
-        const starts = startsOf(data, isPyramidal);
-        if (!starts.some(({ dist }) => dist < 0)) continue;
-        if (hasTwins(starts, model, data)) most = Math.max(most ?? 0, TWINS_THROW);
+        if (!ofContacts(data, ({ dist }) => dist).some((dist) => dist < 0)) continue;
+        if (hasTwins(model, data)) most = Math.max(most ?? 0, TWINS_THROW);
         listen(() => mujoco.mj_forward(mj, data));
         const pulls = new Float64Array(model.nv);
         const [jacobian, force] = [data.efc_J as Float64Array, data.efc_force as Float64Array];
@@ -116,7 +125,7 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
           for (let k = 0; k < (isSparse ? count[row] : model.nv); k++)
             take(isSparse ? column[from + k] : k, jacobian[from + k]);
         };
-        const share = raisedShares(startsOf(data, isPyramidal), data, (row) => {
+        const share = raisedShares(rowsOf(data, isPyramidal), data, (row) => {
           let A = 0;
           eachDof(row, (dof, value) => (A += value * value * model.dof_invweight0[dof]));
           return A;

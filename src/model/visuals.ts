@@ -96,6 +96,15 @@ function makesInertia(mujoco: MainModule, element: MjsElement, geom: MjsGeom): b
  */
 export function leaveOutVisuals(mujoco: MainModule, spec: MjSpec): LeftOut {
   const out = { geom: [] as string[], mesh: [] as string[] };
+  leaveOutMeshes(mujoco, spec, out);
+  leaveOutLooks(mujoco, spec);
+  return out;
+}
+
+function leaveOutMeshes(mujoco: MainModule, spec: MjSpec, out: { geom: string[]; mesh: string[] }): void {
+  const meshes = elements(mujoco, spec, "MESH");
+  // to find the next of thousands of geoms takes a moment each
+  if (meshes.length === 0) return;
   const named = namedBy(mujoco, spec);
   const geoms = elements(mujoco, spec, "GEOM").map((element) => ({ element, geom: mujoco.mjs_asGeom(element)! }));
   const types = new Set(geoms.map(({ geom }) => geom.contype));
@@ -120,12 +129,15 @@ export function leaveOutVisuals(mujoco: MainModule, spec: MjSpec): LeftOut {
     mujoco.mjs_delete(spec, element);
   }
 
-  for (const element of elements(mujoco, spec, "MESH")) {
+  for (const element of meshes) {
     const name = meshName(mujoco, element);
     if (usedMeshes.has(name)) continue;
     out.mesh.push(name);
     mujoco.mjs_delete(spec, element);
   }
+}
+
+function leaveOutLooks(mujoco: MainModule, spec: MjSpec): void {
   // materials of attached models keep their textures whatever is set; those that MuJoCo draws itself take no time
   const textures = elements(mujoco, spec, "TEXTURE");
   if (textures.some((element) => mujoco.mjs_asTexture(element)!.builtin.value === 0)) {
@@ -136,5 +148,4 @@ export function leaveOutVisuals(mujoco: MainModule, spec: MjSpec): LeftOut {
     for (const element of textures) mujoco.mjs_delete(spec, element);
   }
   for (const element of elements(mujoco, spec, "SKIN")) mujoco.mjs_delete(spec, element);
-  return out;
 }

@@ -121,6 +121,7 @@ export function roomyTrace(
   room: PrivateRoom = { bytes: Infinity },
   tile: number,
 ): { readonly trace: Trace; readonly cells: ArenaRequest } | undefined {
+  if (room.bytes === Infinity) return undefined;
   const { away, lacking } = arraysBeyond(trace, room);
   assertRoom(title, room, lacking);
   if (away.length === 0) return undefined;

@@ -6,6 +6,7 @@ import {
   bor,
   eq,
   firstTrailingBit,
+  isNode,
   mul,
   ne,
   not,
@@ -34,13 +35,15 @@ const WORD = 32;
 const BYTE = 8;
 /** Geoms that are tested against a box about all of them first. */
 const GROUP = 16;
+/** Words of a row beyond which code loops over them, where private memory is a CPU's. */
+const MANY_WORDS = 8;
 /** Floating bodies beyond which worlds differ in what is near. */
 const MOST_LOOSE = 3;
 
-/** What is asked of one geom and another, or of a group of others before them. */
+/** What is asked of one geom and another by its column, or of a group of others before them. */
 interface NearRow {
-  readonly any?: (group: number) => Bool;
-  readonly isNear: (geom: number) => Bool;
+  readonly any?: (group: Int) => Bool;
+  readonly isNear: (column: Int) => Bool;
 }
 
 /** Pairs by their first geom in `rows`, and the other in `columns`; index -1 if two do not make a pair. */
@@ -48,25 +51,22 @@ interface Grid {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
   readonly index: Int32Array;
-}
-
-/** What a long list has, each once. */
-function ascending(ids: Int32Array): number[] {
-  const met: boolean[] = [];
-  for (let i = 0; i < ids.length; i++) met[ids[i]] = true;
-  return Array.from(met.keys()).filter((id) => met[id]);
+  /** A bit of each that is a pair. */
+  readonly masks: Int32Array;
 }
 
 /** Where each of some geoms is among them, by the geom. */
-function placesOf(ids: readonly number[]): number[] {
-  const places: number[] = [];
+function placesOf(ids: readonly number[], ngeom: number): Int32Array {
+  const places = new Int32Array(ngeom);
   ids.forEach((g, place) => (places[g] = place));
   return places;
 }
 
 /** A table of whole numbers, two a word if they fit: tables that are small are read faster. */
 export function halves(name: string, values: Int32Array): (index: Int) => Int {
-  if (values.some((x) => x > 0xffff)) return table(name, values, "i32");
+  let most = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  if (most > 0xffff) return table(name, values, "i32");
   const words = new Int32Array(Math.ceil(values.length / 2));
   for (let i = 0; i < values.length; i++) words[i >> 1] |= (values[i] & 0xffff) << (16 * (i & 1));
   const read = table(name, words, "i32");
@@ -78,49 +78,63 @@ export function halves(name: string, values: Int32Array): (index: Int) => Int {
 }
 
 /** The pairs named by their indices; no two are of the same geoms. Rows of fixed geoms come first, as `order` has them. */
-function gridOf(pairs: GeomPairs, members: readonly number[], planes: boolean, order: readonly number[]): Grid {
-  const place = placesOf(order);
+function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: boolean, order: readonly number[]): Grid {
+  // places from 1 on; 0: not among them
+  const place = new Int32Array(ngeom);
+  order.forEach((g, i) => (place[g] = i + 1));
   // a plane comes first, then what is fixed; of others the lower geom, so that half of the words of a row are empty
-  const [first, second] = [0, 1].map(() => new Int32Array(members.length));
+  const isFirst = (geom1: number, geom2: number) => planes || place[geom1] > 0 || (place[geom2] === 0 && geom1 < geom2);
+  const [inRows, inColumns] = [new Uint8Array(ngeom), new Uint8Array(ngeom)];
   for (let i = 0; i < members.length; i++) {
     const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
-    const isFirst = planes || place[geom1] !== undefined || (place[geom2] === undefined && geom1 < geom2);
-    first[i] = isFirst ? geom1 : geom2;
-    second[i] = isFirst ? geom2 : geom1;
+    const is = isFirst(geom1, geom2);
+    inRows[is ? geom1 : geom2] = inColumns[is ? geom2 : geom1] = 1;
   }
-  const firsts = ascending(first);
-  const [others, fixed] = [false, true].map((is) => firsts.filter((g) => (place[g] !== undefined) === is));
+  const [firsts, columns] = [inRows, inColumns].map((met) => Array.from(met.keys()).filter((g) => met[g] === 1));
+  const [others, fixed] = [false, true].map((is) => firsts.filter((g) => place[g] > 0 === is));
   const rows = [...fixed.sort((a, b) => place[a] - place[b]), ...others];
-  const columns = ascending(second);
   const words = Math.ceil(columns.length / WORD);
   const index = new Int32Array(rows.length * words * WORD).fill(-1);
-  const [rowOf, columnOf] = [placesOf(rows), placesOf(columns)];
-  for (let i = 0; i < members.length; i++) index[rowOf[first[i]] * words * WORD + columnOf[second[i]]] = members[i];
-  return { rows, columns, index };
+  const masks = new Int32Array(rows.length * words);
+  const [rowOf, columnOf] = [placesOf(rows, ngeom), placesOf(columns, ngeom)];
+  for (let i = 0; i < members.length; i++) {
+    const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
+    const is = isFirst(geom1, geom2);
+    const at = rowOf[is ? geom1 : geom2] * words * WORD + columnOf[is ? geom2 : geom1];
+    index[at] = members[i];
+    masks[at >> 5] |= 1 << (at & (WORD - 1));
+  }
+  return { rows, columns, index, masks };
 }
 
 /** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
 function gridsOf(m: ModelView, pairs: GeomPairs, order: readonly number[]): { planes: boolean; grid: Grid }[] {
-  const groups = new Map<number, number[]>();
+  const { ngeom } = m.model;
+  const groups = new Map<number, { members: Int32Array; count: number }>();
   const seen = new Map<number, number>();
   // explicit pairs alone are named twice
   const mayRepeat = pairs.kinds.some(({ ipair }) => ipair >= 0);
   const timesOf = (k: number): number => {
-    const ends = pairs.geom1[k] * m.model.ngeom + pairs.geom2[k];
+    const ends = pairs.geom1[k] * ngeom + pairs.geom2[k];
     const times = seen.get(ends) ?? 0;
     seen.set(ends, times + 1);
     return times;
   };
+  const isPlane = pairs.kinds.map(({ type1 }) => type1 === mjtGeom.PLANE);
+  const onPlanes = pairs.total(({ type1 }) => Number(type1 === mjtGeom.PLANE));
   for (let k = 0; k < pairs.length; k++) {
-    const isPlane = pairs.kinds[pairs.kind[k]].type1 === mjtGeom.PLANE;
-    const key = 2 * (mayRepeat ? timesOf(k) : 0) + Number(isPlane);
-    const group = groups.get(key);
-    if (group) group.push(k);
-    else groups.set(key, [k]);
+    const onPlane = isPlane[pairs.kind[k]];
+    const key = 2 * (mayRepeat ? timesOf(k) : 0) + Number(onPlane);
+    let group = groups.get(key);
+    if (!group) {
+      const most = onPlane ? onPlanes : pairs.length - onPlanes;
+      groups.set(key, (group = { members: new Int32Array(most), count: 0 }));
+    }
+    group.members[group.count++] = k;
   }
-  return [...groups].map(([key, members]) => {
+  return [...groups].map(([key, { members, count }]) => {
     const planes = key % 2 === 1;
-    return { planes, grid: gridOf(pairs, members, planes, planes ? [] : order) };
+    return { planes, grid: gridOf(pairs, ngeom, members.subarray(0, count), planes, planes ? [] : order) };
   });
 }
 
@@ -180,42 +194,44 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   const boxes = m.form.hasRoom || fixedOnes.length > 0 ? worldBoxes(m, frames, pairs, fixedOnes) : undefined;
 
   for (const { planes, grid } of gridsOf(m, pairs, boxes?.fixed?.geoms ?? [])) {
-    const { rows, columns, index } = grid;
+    const { rows, columns, index, masks } = grid;
     const words = Math.ceil(columns.length / WORD);
     const bounds = (g: Int): Bounds => ({
       pos: frames.pos(g),
       mat: planes ? frames.mat(g) : [1, 0, 0, 0, 1, 0, 0, 0, 1],
       rbound: m.geom_rbound.at(g),
     });
-    const groups = boxes && !planes ? inGroups(columns).map((of) => boxes.around(of)) : [];
+    const isLong = m.form.hasRoom && words > MANY_WORDS;
+    const line = boxes && !planes ? boxes.inLine(columns, GROUP, isLong) : undefined;
+    const columnAt = table("near_column", padded(columns), "i32");
     const nearBox = (box: WorldBox): NearRow => ({
-      any: (k) => overlap(box, groups[k]),
-      isNear: (g) => overlap(box, boxes!.of(g)),
+      any: (k) => overlap(box, line!.around(k)),
+      isNear: (c) => overlap(box, line!.of(c)),
     });
     const nearRow = (first: Int): NearRow => {
-      if (boxes && !planes) return nearBox(boxes.of(first));
+      if (line) return nearBox(boxes!.of(first));
       const row = bounds(first);
       const sphere = planes ? { ...row, rbound: 0 } : row;
-      return { isNear: (g) => near(sphere, bounds(g), look) };
+      return { isNear: (c) => near(sphere, bounds(columnAt(c)), look) };
     };
     const geom = table("near_geom", rows, "i32");
     const pairAt = halves("near_pair", index);
-    const masks = new Int32Array(rows.length * words);
-    for (let i = 0; i < index.length; i++) if (index[i] >= 0) masks[i >> 5] |= 1 << (i & (WORD - 1));
     const mask = table("near_mask", masks, "i32");
     const rowBits = areAlike(m) ? array("near_row", words, "u32") : undefined;
 
     const visit = (r: Int, row: NearRow): void => {
-      for (let w = 0; w < words; w++) {
+      const test = (w: Int): void => {
         const at = add(mul(r, words), w);
         const known = mask(at);
         rowBits?.set(w, toU32(0));
         when(ne(known, 0), () => {
-          const bits = nearBits(columns, w, row);
+          const bits = nearBits(isLong ? words * WORD : columns.length, w, row);
           if (rowBits) rowBits.set(w, band(bits, toU32(known)));
           else mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
         });
-      }
+      };
+      if (isLong) loop(words, test, { label: "broad_words" });
+      else for (let w = 0; w < words; w++) test(w);
       if (!rowBits) return;
       eachTogether(rowBits, "boxes", (bit) => {
         const k = pairAt(add(mul(mul(r, words), WORD), bit));
@@ -226,7 +242,7 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
     const still = fixed
       ? fixed.visit(
           rows,
-          (box) => groups.map((group) => overlap(box, group)).reduce(or),
+          (box) => line!.anyGroup((group) => overlap(box, group)),
           (r, box) => visit(r, nearBox(box)),
         )
       : 0;
@@ -236,20 +252,25 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   return found;
 }
 
-const inGroups = (columns: readonly number[]): number[][] =>
-  Array.from({ length: Math.ceil(columns.length / GROUP) }, (_, k) => columns.slice(GROUP * k, GROUP * (k + 1)));
+/** Columns of whole words: the last geom stands where there is none, and is no pair there. */
+const padded = (columns: readonly number[]): number[] =>
+  Array.from({ length: WORD * Math.ceil(columns.length / WORD) }, (_, c) => columns[c] ?? columns.at(-1)!);
 
-/** Which geoms of a word of columns come near the one of a row: bits, the lowest for the first. */
-function nearBits(columns: readonly number[], word: number, { any, isNear }: NearRow): Int {
-  const here = columns.slice(WORD * word, WORD * (word + 1));
-  const of = (from: number, to: number): Int =>
-    here
-      .slice(from, to)
-      .reduce<Int>((bits, g, i) => bor(bits, select(isNear(g), (1 << (from + i)) >>> 0, 0, "u32")), 0);
-  if (!any || columns.length <= GROUP) return of(0, WORD);
+/** Which geoms of a word of so many columns come near the one of a row: bits, the lowest for the first. */
+function nearBits(columns: number, word: Int, { any, isNear }: NearRow): Int {
+  const first = mul(word, WORD);
+  const count = isNode(first) ? WORD : Math.min(WORD, columns - first);
+  const of = (from: number, to: number): Int => {
+    let bits: Int = 0;
+    for (let i = from; i < to; i++) bits = bor(bits, select(isNear(add(first, i)), (1 << i) >>> 0, 0, "u32"));
+    return bits;
+  };
+  if (!any || columns <= GROUP) return of(0, count);
   const found = variable("near_bits", 0, "u32");
-  for (let from = 0; from < here.length; from += GROUP)
-    when(any((WORD * word + from) / GROUP), () => found.set(bor(found.get(), of(from, from + GROUP))));
+  for (let from = 0; from < count; from += GROUP)
+    when(any(add(mul(word, WORD / GROUP), from / GROUP)), () =>
+      found.set(bor(found.get(), of(from, Math.min(from + GROUP, count)))),
+    );
   return found.get();
 }
 

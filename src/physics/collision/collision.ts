@@ -86,12 +86,13 @@ function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: r
   const numbers: number[] = Array(TYPES * TYPES).fill(-1);
   pairs.kinds.forEach(({ type1, type2 }, k) => (numbers[TYPES * type1 + type2] = names.indexOf(kinds[k])));
   const number = table("pair_collider", numbers, "i32");
-  const [margin, gap] = (["margin", "gap"] as const).map((name) =>
-    table(
-      `pair_${name}`,
-      pairs.column((p) => p[name]),
-    ),
-  );
+  const [margin, gap] = (["margin", "gap"] as const).map((name) => {
+    const { [name]: first } = pairs.kinds[0];
+    // most often all pairs have the same
+    if (pairs.kinds.every((p) => p[name] === first)) return () => first;
+    const values = pairs.column((p) => p[name]);
+    return table(`pair_${name}`, values);
+  });
 
   const boxesApart = boxTest(m, frames, pairs);
   const isApart = (k: Int) => boxesApart(geoms[0](k), geoms[1](k), add(margin(k), gap(k)));

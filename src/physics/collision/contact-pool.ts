@@ -2,7 +2,7 @@
 import { array, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, isNode, lt, min, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
-import type { GeomPairs } from "../../model/pairs.ts";
+import type { GeomPairs, KindsOfGeoms } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
 import { eachFound } from "./pair-colliders.ts";
 import { slotValues, type ContactSlots, type ContactStore } from "./contact-slots.ts";
@@ -83,16 +83,18 @@ export function contactPool({ pairs, ngeom, geoms, slots, leans }: Pooled, nconm
     const { same, places, known } = given;
     if (same !== undefined) return () => same;
     for (const end of [0, 1] as const) {
-      const perGeom = byGeom(pairs[GEOMS[end]], given, ngeom);
+      const of = GEOMS[end];
+      const perGeom =
+        places === pairs.kind ? byKinds(pairs.kindsOf(of), known, ngeom) : byGeom(pairs[of], given, ngeom);
       if (!perGeom) continue;
       const read = table(name, perGeom, type);
       return (slot) => read(geoms[end](pairAt.get(slot)));
     }
-    if (!known.some(isNode)) {
+    if (areNumbers(known)) {
       let read: ((pair: Int) => Scalar) | undefined;
-      return (slot) => (read ??= table(name, listed(known as readonly number[], places, type), type))(pairAt.get(slot));
+      return (slot) => (read ??= table(name, listed(known, places, type), type))(pairAt.get(slot));
     }
-    const values = places ? Array.from(places, (place) => known[place]) : known;
+    const values: Scalar[] = Array.from(places ?? known, (x) => (places ? known[x as number] : x));
     const distinct = [...new Set(values)];
     if (values.length - distinct.length >= MANY) {
       // numbers that worlds have of their own, such as of a body's pairs with all of the ground
@@ -115,6 +117,7 @@ export function contactPool({ pairs, ngeom, geoms, slots, leans }: Pooled, nconm
       count: kept,
       overflow,
       table: (name, of, type) => reader(name, valuesOf(pairs.length, of), type),
+      column: (name, values) => reader(name, areAlike(values) ? alike(values[0] ?? 0) : { known: values }),
       ofKind: (name, of, type) =>
         reader(
           name,
@@ -138,7 +141,18 @@ interface PairValues {
   readonly same?: Scalar;
   /** Of each pair; undefined if `known` has one of each. */
   readonly places?: Int32Array;
-  readonly known: readonly Scalar[];
+  readonly known: readonly Scalar[] | Float64Array;
+}
+
+const areNumbers = (values: PairValues["known"]): values is readonly number[] | Float64Array =>
+  values instanceof Float64Array || !values.some(isNode);
+
+const alike = (same: Scalar): PairValues => ({ same, known: [same] });
+
+function areAlike(values: Float64Array): boolean {
+  let from = 1;
+  while (from < values.length && values[from] === values[0]) from++;
+  return from >= values.length;
 }
 
 function valuesOf(count: number, of: (pair: number) => Scalar): PairValues {
@@ -149,14 +163,14 @@ function valuesOf(count: number, of: (pair: number) => Scalar): PairValues {
     if (known === undefined && value !== same) known = Array.from({ length: k }, () => same);
     known?.push(value);
   }
-  return known ? { known } : { same, known: [same] };
+  return known ? { known } : alike(same);
 }
 
 /** The same of what pairs have by a place, such as of a geom; `met`: those places, in the order of their first pairs. */
 function spread(places: Int32Array, met: readonly number[], of: (place: number) => Scalar): PairValues {
   const values = met.map(of);
   const same = values.length === 0 ? 0 : values[0];
-  if (values.every((value) => value === same)) return { same, known: [same] };
+  if (values.every((value) => value === same)) return alike(same);
   const known: Scalar[] = Array(Math.max(...met) + 1).fill(0);
   met.forEach((place, i) => (known[place] = values[i]));
   return { places, known };
@@ -165,7 +179,7 @@ function spread(places: Int32Array, met: readonly number[], of: (place: number) 
 /** Values of pairs by one of their geoms, where it alone decides: there are fewer geoms than pairs. */
 function byGeom(geoms: Int32Array, { places, known }: PairValues, ngeom: number): number[] | undefined {
   const found = Array<number | undefined>(ngeom).fill(undefined);
-  if (places === geoms && !known.some(isNode)) return found.map((_, g) => (known[g] ?? 0) as number);
+  if (places === geoms && areNumbers(known)) return found.map((_, g) => known[g] ?? 0);
   for (let k = 0; k < geoms.length; k++) {
     const value = known[places ? places[k] : k];
     if (typeof value !== "number" || (found[geoms[k]] ?? value) !== value) return undefined;
@@ -174,8 +188,19 @@ function byGeom(geoms: Int32Array, { places, known }: PairValues, ngeom: number)
   return Array.from(found, (x) => x ?? 0);
 }
 
+/** The same of values by kinds. */
+function byKinds({ geoms, kinds }: KindsOfGeoms, known: PairValues["known"], ngeom: number): number[] | undefined {
+  const found = Array<number | undefined>(ngeom).fill(undefined);
+  for (let i = 0; i < geoms.length; i++) {
+    const value = known[kinds[i]];
+    if (typeof value !== "number" || (found[geoms[i]] ?? value) !== value) return undefined;
+    found[geoms[i]] = value;
+  }
+  return Array.from(found, (x) => x ?? 0);
+}
+
 /** A value of each pair. */
-function listed(known: readonly number[], places: Int32Array | undefined, type: "f32" | "i32"): ArrayLike<number> {
+function listed(known: ArrayLike<number>, places: Int32Array | undefined, type: "f32" | "i32"): ArrayLike<number> {
   if (places === undefined) return known;
   const values = type === "i32" ? new Int32Array(places.length) : new Float64Array(places.length);
   for (let k = 0; k < places.length; k++) values[k] = known[places[k]];

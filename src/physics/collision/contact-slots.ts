@@ -12,6 +12,8 @@ export interface ContactSlots {
   readonly pairs: GeomPairs;
   /** A number of the pair that a slot belongs to, by its place among all. */
   table(name: string, of: (pair: number) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
+  /** The same of numbers in a list over the pairs. */
+  column(name: string, values: Float64Array): (slot: Int) => Scalar;
   /** The same of a number that the pair's kind decides, by its place in `kinds`, or one of its geoms: they are fewer than pairs. */
   ofKind(name: string, of: (kind: PairNumbers, place: number) => Scalar, type?: "f32" | "i32"): (slot: Int) => Scalar;
   ofGeom(

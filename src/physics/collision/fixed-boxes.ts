@@ -54,9 +54,13 @@ const turnedBy = (mat: readonly number[], v: Vec3): readonly number[] =>
 export function fixedIn(m: ModelView, pairs: GeomPairs): readonly number[] {
   const fixed: boolean[] = Array(m.ngeom).fill(false);
   for (const g of fixedGeoms(m)) fixed[g] = isBoxed(m.model, g);
+  if (fixed.filter(Boolean).length < FEWEST_FIXED) return [];
   // two that an explicit pair names are compared as any others
   const both = new Set<number>();
-  pairs.geom1.forEach((g, k) => fixed[g] && fixed[pairs.geom2[k]] && both.add(g).add(pairs.geom2[k]));
+  for (let k = 0; k < pairs.length; k++) {
+    const [a, b] = [pairs.geom1[k], pairs.geom2[k]];
+    if (fixed[a] && fixed[b]) both.add(a).add(b);
+  }
   const found = pairs.geoms().filter((g) => fixed[g] && !both.has(g));
   return found.length < FEWEST_FIXED ? [] : found;
 }

@@ -114,6 +114,7 @@ function activeList(f: Detected): ContactSlots {
   return {
     pairs,
     table,
+    column: (name, values) => table(name, (k) => values[k]),
     ofKind: (name, of, type) => table(name, (k) => of(pairs.kinds[pairs.kind[k]], pairs.kind[k]), type),
     ofGeom: (name, end, of, type) => table(name, (k) => of(pairs[end][k]), type),
     nslot,

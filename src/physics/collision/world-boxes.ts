@@ -1,6 +1,22 @@
 // boxes along the axes of the world about all geoms, made once a step: two are compared by six numbers
-import { array, loop, table } from "../../trace/control.ts";
-import { abs, add, and, ge, le, max, min, mul, sub, sum, type Bool, type Int } from "../../trace/scalar.ts";
+import { array, loop, table, variable } from "../../trace/control.ts";
+import {
+  abs,
+  add,
+  and,
+  ge,
+  le,
+  max,
+  min,
+  mul,
+  ne,
+  or,
+  select,
+  sub,
+  sum,
+  type Bool,
+  type Int,
+} from "../../trace/scalar.ts";
 import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
@@ -14,8 +30,19 @@ export interface WorldBoxes {
   of(geom: Int): WorldBox;
   /** About several geoms: computed where it is first asked for. */
   around(geoms: readonly number[]): WorldBox;
+  /** Of geoms in line, and about each `size` of them in turn. `loops`: code loops over them, by places that all worlds share. */
+  inLine(geoms: readonly number[], size: number, loops: boolean): BoxLine;
   /** Of geoms that nothing moves, if there are many: `of` and `around` have none of theirs. */
   readonly fixed: FixedBoxes | undefined;
+}
+
+/** Boxes of geoms by their places in a line. */
+export interface BoxLine {
+  of(place: Int): WorldBox;
+  /** About a group of them. */
+  around(group: Int): WorldBox;
+  /** Whether something is true of any group. */
+  anyGroup(is: (group: WorldBox) => Bool): Bool;
 }
 
 const { PLANE, BOX } = mjtGeom;
@@ -64,13 +91,63 @@ export function worldBoxes(
     },
     { label: "bounds" },
   );
-  const of = (g: Int): WorldBox => {
-    const i = typeof g === "number" ? place.get(g)! : placeOf(g);
+  const at = (i: Int): WorldBox => {
     const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(i)) as unknown as Vec3);
     return { low: from, high: to };
   };
+  const of = (g: Int): WorldBox => at(typeof g === "number" ? place.get(g)! : placeOf(g));
   const still = fixed.length > 0 ? fixedBoxes(m, frames, fixed, reach) : undefined;
-  return { of, around: (geoms) => geoms.map(of).reduce(about), fixed: still };
+  const inLine: WorldBoxes["inLine"] = (line, size, loops) => {
+    if (loops)
+      return loopedLine(
+        line.map((g) => place.get(g)!),
+        size,
+        at,
+      );
+    const groups = Array.from({ length: Math.ceil(line.length / size) }, (_, k) =>
+      around(line.slice(size * k, size * (k + 1))),
+    );
+    return {
+      of: (i) => of(line[i as number]),
+      around: (k) => groups[k as number],
+      anyGroup: (is) => groups.map(is).reduce(or),
+    };
+  };
+  const around = (several: readonly number[]) => several.map(of).reduce(about);
+  return { of, around, inLine, fixed: still };
+}
+
+/** Boxes about groups are kept. The last box stands where a group has no more. */
+function loopedLine(places: readonly number[], size: number, at: (place: Int) => WorldBox): BoxLine {
+  const count = Math.ceil(places.length / size);
+  const placeAt = table(
+    "box_in_line",
+    Array.from({ length: 2 * size * Math.ceil(count / 2) }, (_, i) => places[i] ?? places.at(-1)!),
+    "i32",
+  );
+  const of = (i: Int) => at(placeAt(i));
+  const [low, high] = ["low", "high"].map((end) =>
+    [0, 1, 2].map((k) => array(`group_${end}${k}`, 2 * Math.ceil(count / 2))),
+  );
+  loop(
+    low[0].length,
+    (k) => {
+      const group = Array.from({ length: size }, (_, i) => of(add(mul(k, size), i))).reduce(about);
+      low.forEach((end, axis) => end.set(k, group.low[axis]));
+      high.forEach((end, axis) => end.set(k, group.high[axis]));
+    },
+    { label: "groups" },
+  );
+  const around = (k: Int): WorldBox => {
+    const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(k)) as unknown as Vec3);
+    return { low: from, high: to };
+  };
+  const anyGroup: BoxLine["anyGroup"] = (is) => {
+    const any = variable("any_group", 0, "i32");
+    loop(count, (k) => any.set(select(is(around(k)), 1, any.get(), "i32")), { label: "groups" });
+    return ne(any.get(), 0);
+  };
+  return { of, around, anyGroup };
 }
 
 const about = (a: WorldBox, b: WorldBox): WorldBox => ({

@@ -41,6 +41,7 @@ import {
 } from "./impedance.ts";
 import { leastResolved, MINVAL2, needsAnother, resolvedStiffness } from "./contact-stiffness.ts";
 import { contactWeight } from "./contact-weight.ts";
+import { pairColumns } from "./pair-columns.ts";
 import { isDiscrete } from "./metric-weights.ts";
 import type { Model } from "../../model/model.ts";
 import type { Column, ModelView, WorldData } from "../view.ts";
@@ -153,6 +154,9 @@ function compliances(): typeof compliance {
   };
 }
 
+/** Whether contacts of a kind pull across their gap. */
+const isTethering = ({ gap, adhesion }: PairNumbers): boolean => gap > 0 && adhesion !== 0;
+
 /** Numbers of each slot that only the pair decides, folded where all slots agree. */
 function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof compliance) {
   const { pairs } = slots;
@@ -179,7 +183,7 @@ function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof comp
   const impratio = Math.max(1e-15, m.opt.impratio);
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
   // R of the first row in terms of (1 - d) / d; all edges of a pyramid share 2 mu² of it
-  const hasEdges = (p: PairNumbers) => pyramidal && p.condim > 1;
+  const hasEdges = (p: Pick<PairNumbers, "condim">) => pyramidal && p.condim > 1;
   const edges = (slide: Scalar): Scalar => mul(square(slide), 2 / impratio);
   const diag = (k: number) => {
     const [slide] = frictionOf(k);
@@ -191,6 +195,13 @@ function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof comp
     const isBounded = hasEdges(kindOf(k)) && !(typeof R === "number" && R >= MINVAL);
     return isBounded ? mul(MINVAL, edges(frictionOf(k)[0])) : MINVAL;
   };
+  const isPlain = own === undefined && ofBody?.every((x) => !isNode(x));
+  const columns = isPlain
+    ? pairColumns(pairs, Float64Array.from(ofBody as number[]), ({ friction: [slide], ...p }, kind) => ({
+        edges: hasEdges(p) ? [1 + slide * slide, slide * slide * (2 / impratio)] : undefined,
+        softness: leastCompliance(normal[kind]),
+      }))
+    : undefined;
   return {
     condim: ofKind("condim", (p) => p.condim),
     friction: [0, 1, 2, 3, 4].map((i) => ofFriction(`friction${i}`, (friction) => friction[i])),
@@ -198,10 +209,10 @@ function slotParams(m: ModelView, slots: ContactSlots, complianceOf: typeof comp
     // up to where contacts make rows
     reach: ofKind("reach", (p) => (p.adhesion === 0 ? p.margin : p.margin + p.gap)),
     adhesion: ofKind("adhesion", (p) => p.adhesion),
-    weight: of("weight", weight),
-    diag: of("diag", diag),
+    weight: pyramidal && pairs.kinds.some(isTethering) ? of("weight", weight) : undefined,
+    diag: columns ? slots.column("con_diag", columns.diag) : of("diag", diag),
     edges: ofFriction("edges", ([slide], p) => (hasEdges(p) ? edges(slide) : 1)),
-    least: of("least_R", least),
+    least: columns && !columns.least ? ofKind("least_R", () => MINVAL) : of("least_R", least),
     // R of the tangents against that of the normal (elliptic)
     tangentD: [0, 1, 2, 3, 4].map((i) =>
       ofFriction(`tangentD${i}`, (friction) => div(mul(impratio, square(friction[i])), square(friction[0]))),
@@ -226,14 +237,15 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const stiff = new Uint8Array(pairs.length);
   let anyInexact = false;
   const own = hasOwnFriction(m);
-  const ofKind = pairs.kinds.map((p) => least(p, p.friction));
+  const ofKind = pairs.kinds.map((p) => least.ofKind(p, p.friction));
+  const { inexactCompliance, stiffCompliance } = m.form;
   for (let k = 0; k < pairs.length; k++) {
     const [geom1, geom2] = [pairs.geom1[k], pairs.geom2[k]];
-    const R = ofKind[pairs.kind[k]](geom1, geom2);
-    anyInexact ||= R < m.form.inexactCompliance;
+    const R = least.of(ofKind[pairs.kind[k]], geom1, geom2);
+    if (R < inexactCompliance) anyInexact = true;
     const pair = own ? pairs.at(k) : undefined;
-    const low = pair ? least(pair, leastFriction(m, pair))(geom1, geom2) : R;
-    stiff[k] = Number(low < m.form.stiffCompliance);
+    const low = pair ? least.of(least.ofKind(pair, leastFriction(m, pair)), geom1, geom2) : R;
+    if (low < stiffCompliance) stiff[k] = 1;
   }
   const anyStiff = stiff.includes(1);
   const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
@@ -241,7 +253,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const isMoving = (geom: number) => moving[model.geom_bodyid[geom]];
   const gaps = pairs.kinds.some((p) => p.gap > 0 && p.adhesion === 0);
   const adhesive = pairs.kinds.some((p) => p.adhesion !== 0);
-  const tethers = pairs.kinds.some((p) => p.gap > 0 && p.adhesion !== 0);
+  const tethers = pairs.kinds.some(isTethering);
   const surface = surfaceVelocities(m, d, slots);
   const makesRows = (slot: Int): Bool => (gaps ? lt(slots.dist(slot), params.reach(slot)) : true);
   // an adhesive contact in the gap pulls along its normal alone
@@ -320,11 +332,12 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
       return needsAnother(m, pyramidal || dim === 1, this.cone(slot), D, diagA);
     },
     motions,
-    stiff: slots.table("con_stiff", (k) => stiff[k], "i32"),
+    stiff: anyStiff ? slots.table("con_stiff", (k) => stiff[k], "i32") : slots.ofKind("con_stiff", () => 0, "i32"),
     stiffness(slot) {
       const imp = impedance(params.curve(slot), sub(slots.dist(slot), params.margin(slot)));
-      const estimate =
-        pyramidal && tethers ? select(isTether(slot), params.weight(slot), params.diag(slot)) : params.diag(slot);
+      const estimate = params.weight
+        ? select(isTether(slot), params.weight(slot), params.diag(slot))
+        : params.diag(slot);
       const diag = hasExactDiagonal(model) ? exactDiag(this.jacobian(slot), slot) : estimate;
       const weighs = discrete && !hasExactDiagonal(model);
       const weight = () =>

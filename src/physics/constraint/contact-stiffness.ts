@@ -40,6 +40,14 @@ function reach(model: Model, geom: number): number {
   return Math.hypot(...offset) + model.geom_rbound[geom];
 }
 
+/** What pairs of a kind share of it. */
+interface LeastOfKind {
+  readonly soft: number;
+  readonly mu2: number;
+  readonly pyramidal: boolean;
+  readonly edges: number;
+}
+
 /**
  * The least that R of a pair's contacts may be, relative to the largest J M⁻¹ Jᵀ of a point of its geoms: by the least that
  * its diagApprox allows, and as far as the inverse weights of bodies tell. `friction`: the least that its friction is. What
@@ -59,22 +67,23 @@ export function leastResolved(model: Model, complianceOf: typeof compliance) {
     if (found === undefined) softness.set(own, (found = leastCompliance(own) / mostScale(model, own)));
     return found;
   };
-  return ({ condim, solref, solimp }: PairNumbers, friction: readonly number[]) => {
+  const ofKind = ({ condim, solref, solimp }: PairNumbers, friction: readonly number[]): LeastOfKind => {
     const mu2 = friction[0] ** 2;
     const largest = Math.max(...friction);
     const pyramidal = isPyramidal && condim > 1;
     const tangent = condim > 1 ? (impratio * largest * largest) / mu2 : 1;
     const edges = pyramidal ? 1 + largest ** 2 : Math.max(1, tangent);
-    const soft = softnessOf(complianceOf(solref, solimp));
-    return (geom1: number, geom2: number): number => {
-      const [first, second] = [2 * geom1, 2 * geom2];
-      const weight = inverseWeights[first] + inverseWeights[second];
-      // weights are the means over three axes
-      const most = 3 * (weight + (inverseWeights[first + 1] + inverseWeights[second + 1]));
-      const diag = pyramidal ? (weight * (1 + mu2) * 2 * mu2) / impratio : weight;
-      return (soft * diag) / (most * edges);
-    };
+    return { soft: softnessOf(complianceOf(solref, solimp)), mu2, pyramidal, edges };
   };
+  const of = ({ soft, mu2, pyramidal, edges }: LeastOfKind, geom1: number, geom2: number): number => {
+    const [first, second] = [2 * geom1, 2 * geom2];
+    const weight = inverseWeights[first] + inverseWeights[second];
+    // weights are the means over three axes
+    const most = 3 * (weight + (inverseWeights[first + 1] + inverseWeights[second + 1]));
+    const diag = pyramidal ? (weight * (1 + mu2) * 2 * mu2) / impratio : weight;
+    return (soft * diag) / (most * edges);
+  };
+  return { ofKind, of };
 }
 
 const hasDirection = (p: ConeParams, k: number): Bool => gt(p.condim, k + 1);

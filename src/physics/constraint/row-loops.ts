@@ -120,7 +120,9 @@ export function limitRows(m: ModelView, d: WorldData, joints: readonly number[])
     margin: margin(k),
     tendons: [],
   });
-  return [{ count, at: kept, active: { count: active.get(), place: (i) => list.get(i) } }];
+  return [
+    { count, at: kept, dof: (k) => like.dof(joints[k]), active: { count: active.get(), place: (i) => list.get(i) } },
+  ];
 }
 
 /** Friction loss of dofs (mj_instantiateFriction). Reads qvel. */
@@ -160,7 +162,9 @@ export function frictionRows(m: ModelView, d: WorldData, dofs: readonly number[]
     if (isNode(k)) aref.set(k, row.aref);
     else rows.push(row);
   });
-  return rows.length > 0 ? rows : [{ count: dofs.length, at: (k) => ({ ...made(k), aref: aref.at(k) }) }];
+  return rows.length > 0
+    ? rows
+    : [{ count: dofs.length, at: (k) => ({ ...made(k), aref: aref.at(k) }), dof: (k) => dofs[k] }];
 }
 
 /** Rows of friction whose D and reference are made once. */
@@ -194,5 +198,5 @@ function keptFriction(
     margin: 0,
     tendons: [],
   });
-  return [{ count, at: kept }];
+  return [{ count, at: kept, dof: (k) => of(k).dof as number }];
 }

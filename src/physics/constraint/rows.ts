@@ -64,6 +64,8 @@ export interface Row {
 export interface RowLoop {
   readonly count: number;
   at(k: Int): Row;
+  /** The dof of one of them, without making it. */
+  dof(k: number): number;
   /** The rows that exist in this state, if others may not: how many, and the place of each. */
   readonly active?: { readonly count: Int; place(i: Int): Int };
 }
@@ -96,6 +98,27 @@ const sharesBranch = (a: Row | RowLoop | undefined, b: Row | RowLoop): boolean =
 /** Every row, at constant places. */
 export const listRows = (rows: Rows): Row[] =>
   rows.flatMap((r) => ("count" in r ? Array.from({ length: r.count }, (_, k) => r.at(k)) : [r]));
+
+/** The dofs of every row. */
+export const dofsOfRows = (rows: Rows): number[][] =>
+  rows.flatMap((r) =>
+    "count" in r ? Array.from({ length: r.count }, (_, k) => [r.dof(k)]) : [r.jac.map(({ dof }) => dof as number)],
+  );
+
+/** Rows by their places in `listRows`: one of a loop is made where it is asked for. */
+export function rowPicker(rows: Rows): (place: number) => Row {
+  const firsts: number[] = [];
+  let count = 0;
+  for (const r of rows) {
+    firsts.push(count);
+    count += "count" in r ? r.count : 1;
+  }
+  return (place) => {
+    const at = firsts.findLastIndex((first) => first <= place);
+    const r = rows[at];
+    return "count" in r ? r.at(place - firsts[at]) : r;
+  };
+}
 
 /** J x of a row. */
 export function rowDot(row: Row, x: (dof: Int) => Scalar): Scalar {

@@ -27,14 +27,35 @@ export function polyForce({ linear, poly }: Poly<Scalar>, x: Scalar, odd: boolea
 export const polySlope = ({ linear, poly }: Poly<Scalar>, x: Scalar, odd: boolean): Scalar =>
   polyForce({ linear, poly: [mul(2, poly[0]), mul(3, poly[1])] }, x, odd);
 
-/** The actuators on a joint or tendon (mj_actuatorDamping, mj_actuatorArmature). */
-function actuatorsOf(model: Model, isTendon: boolean, id: number): number[] {
-  const types: readonly number[] = isTendon ? [mjtTrn.TENDON] : [mjtTrn.JOINT, mjtTrn.JOINTINPARENT];
-  const found: number[] = [];
-  for (let i = 0; i < model.nactuator; i++)
-    if (model.actuator_trnid[2 * i] === id && types.includes(model.actuator_trntype[i])) found.push(i);
+/** Actuators by their joints and tendons; of a model they are what they are. */
+interface Pulled {
+  readonly joints: ReadonlyMap<number, number[]>;
+  readonly tendons: ReadonlyMap<number, number[]>;
+}
+
+const pulled = new WeakMap<Model, Pulled>();
+
+function pulledOf(model: Model): Pulled {
+  const known = pulled.get(model);
+  if (known) return known;
+  const found = { joints: new Map<number, number[]>(), tendons: new Map<number, number[]>() };
+  const maps: Partial<Record<number, Map<number, number[]>>> = {
+    [mjtTrn.JOINT]: found.joints,
+    [mjtTrn.JOINTINPARENT]: found.joints,
+    [mjtTrn.TENDON]: found.tendons,
+  };
+  for (let i = 0; i < model.nactuator; i++) {
+    const map = maps[model.actuator_trntype[i]];
+    const id = model.actuator_trnid[2 * i];
+    map?.set(id, [...(map.get(id) ?? []), i]);
+  }
+  pulled.set(model, found);
   return found;
 }
+
+/** The actuators on a joint or tendon (mj_actuatorDamping, mj_actuatorArmature). */
+const actuatorsOf = (model: Model, isTendon: boolean, id: number): readonly number[] =>
+  pulledOf(model)[isTendon ? "tendons" : "joints"].get(id) ?? [];
 
 const gear2 = (model: Model, i: number): number => model.actuator_gear[6 * i] ** 2;
 

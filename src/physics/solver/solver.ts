@@ -28,7 +28,7 @@ import {
 import { mjtDisableBit, mjtSolver } from "../../model/enums.ts";
 import { changed, type ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import { eachRow, listRows, rowDot, rowLaw, type Row, type RowLaw, type Rows } from "../constraint/rows.ts";
+import { eachRow, rowDot, rowPicker, rowLaw, type Row, type RowLaw, type Rows } from "../constraint/rows.ts";
 import { copyField, dotFields } from "../smooth/sparsity.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { ContactEfc } from "./contact-efc.ts";
@@ -131,8 +131,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   });
 
   each(m.nv, (i) => d.qacc.set(i, qacc.at(i)));
-  const list = listRows(rows);
-  return { rowForce: (r) => rowAt(list[r], 0).law.force, contactForce, niter: niter.get() };
+  const pick = rowPicker(rows);
+  return { rowForce: (r) => rowAt(pick(r), 0).law.force, contactForce, niter: niter.get() };
 
   /** jv of a row, and its force law at Jaref + alpha jv. */
   function rowAt(row: Row, a: Scalar): { law: RowLaw; jv: Scalar } {

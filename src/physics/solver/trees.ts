@@ -22,7 +22,7 @@ import {
 } from "../../trace/scalar.ts";
 import type { Model } from "../../model/model.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import { listRows, type Row, type Rows } from "../constraint/rows.ts";
+import { dofsOfRows, type Row, type Rows } from "../constraint/rows.ts";
 import { Field, type ModelView } from "../view.ts";
 import { FEW_ITERATIONS } from "./precision.ts";
 import type { Coupled, ProductsOf } from "./space.ts";
@@ -243,7 +243,8 @@ export class Trees implements Weights {
 /** For each place the least one of those that rows, or what is coupled, hold together with it. */
 function tiedPlaces(model: Model, rows: Rows, coupled: Coupled, count: number): number[] {
   const least = Array.from({ length: count }, (_, t) => t);
-  for (const dofs of [...listRows(rows).map(({ jac }) => jac.map(({ dof }) => dof as number)), ...coupled]) {
+  for (const dofs of [...dofsOfRows(rows), ...coupled]) {
+    if (dofs.length < 2) continue;
     const tied = new Set(dofs.map((dof) => least[place(model.dof_treeid[dof])]));
     const first = Math.min(...tied);
     least.forEach((t, i) => tied.has(t) && (least[i] = first));

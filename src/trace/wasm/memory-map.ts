@@ -70,7 +70,8 @@ export class FrameMap {
 /** Offsets in the two blocks of memory of a kernel: its frame, and its pool, which is shared: tables, then constants. */
 export class MemoryMap extends FrameMap {
   readonly #tableAt = new Map<TableRef, TablePlace>();
-  readonly #tables: Int32Array;
+  /** Words of all tables. */
+  readonly #tableWords: number;
   readonly #words: number[] = [];
   readonly #constants = new Map<number, number>();
 
@@ -82,12 +83,7 @@ export class MemoryMap extends FrameMap {
       columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (end + k), bytes }));
       end += (bytes / 4) * columns[0].values.length;
     }
-    this.#tables = new Int32Array(end);
-    const floats = new Float32Array(this.#tables.buffer);
-    for (const [{ type, values }, { offset, bytes }] of this.#tableAt) {
-      const words = type === "f32" ? floats : this.#tables;
-      for (let i = 0, at = offset / 4; i < values.length; i++, at += bytes / 4) words[at] = values[i];
-    }
+    this.#tableWords = end;
   }
 
   /** Where a table is in the pool. */
@@ -99,7 +95,7 @@ export class MemoryMap extends FrameMap {
   constant(bits: number): number {
     let at = this.#constants.get(bits);
     if (at === undefined) {
-      at = 4 * (this.#tables.length + this.#words.length);
+      at = 4 * (this.#tableWords + this.#words.length);
       this.#words.push(bits);
       this.#constants.set(bits, at);
     }
@@ -107,9 +103,14 @@ export class MemoryMap extends FrameMap {
   }
 
   get pool(): Int32Array<ArrayBuffer> {
-    const pool = new Int32Array(this.#tables.length + this.#words.length);
-    pool.set(this.#tables);
-    pool.set(this.#words, this.#tables.length);
+    const pool = new Int32Array(this.#tableWords + this.#words.length);
+    const floats = new Float32Array(pool.buffer);
+    for (const [{ type, values }, { offset, bytes }] of this.#tableAt) {
+      const words = type === "f32" ? floats : pool;
+      if (bytes === 4) words.set(values, offset / 4);
+      else for (let i = 0, at = offset / 4; i < values.length; i++, at += bytes / 4) words[at] = values[i];
+    }
+    pool.set(this.#words, this.#tableWords);
     return pool;
   }
 }

@@ -15,14 +15,22 @@ const balls = (count: number, bits = ""): Promise<Model> => {
     ${Array.from({ length: count }, (_, i) => ball(i)).join("")}</worldbody></mujoco>`);
 };
 
-/** Free bodies in rings of `size` balls, each half sunk into the next and the lowest into a plane. */
-const clusters = (count: number, size: number): Promise<Model> => {
+const PLANE = '<geom type="plane" size="5 5 0.1"/>';
+
+/** Ground of 7 by 7 boxes, level with the plane. */
+const TILES = Array.from({ length: 49 }, (_, i) => {
+  const [x, y] = [i % 7, Math.floor(i / 7)].map((k) => 0.1 * (k - 3));
+  return `<geom type="box" size="0.05 0.05 0.05" pos="${x} ${y} -0.05"/>`;
+}).join("");
+
+/** Free bodies in rings of `size` balls, each half sunk into the next and the lowest into the ground. */
+const clusters = (count: number, size: number, ground = PLANE): Promise<Model> => {
   const ring = Array.from({ length: size }, (_, k) => {
     const angle = (2 * Math.PI * k) / size;
     return `<geom size="0.02" pos="${0.2 * Math.cos(angle)} ${0.2 * Math.sin(angle)} 0"/>`;
   }).join("");
   const body = (i: number) => `<body pos="0 0 ${0.018 + 0.036 * i}"><freejoint/>${ring}</body>`;
-  return loadModel(`<mujoco><worldbody><geom type="plane" size="5 5 0.1"/>
+  return loadModel(`<mujoco><worldbody>${ground}
     ${Array.from({ length: count }, (_, i) => body(i)).join("")}</worldbody></mujoco>`);
 };
 
@@ -63,9 +71,12 @@ test("dofs that contacts couple into a matrix without room are refused, with wha
   expect(planSimulation(euler, { numEnvs: 1, device: "wasm" }).totalBytes).toBeGreaterThan(0);
 });
 
-test("a world of 75,000 pairs steps as MuJoCo's does", async () => {
-  const model = await clusters(22, 18);
-  expect(geomPairs(model).length).toBe(((22 * 21) / 2) * 18 * 18 + 22 * 18);
+test.each([
+  ["a plane", PLANE, 1],
+  ["boxes", TILES, 49],
+])("a world of 75,000 pairs over %s steps as MuJoCo's does", async (_, ground, geoms) => {
+  const model = await clusters(22, 18, ground);
+  expect(geomPairs(model).length).toBe(((22 * 21) / 2) * 18 * 18 + 22 * 18 * geoms);
   const { contacts, verdict } = await compareWithMuJoCo(model, { steps: 4, envs: 1, device: "wasm" });
   expect(verdict.reasons).toEqual([]);
   expect(contacts.most).toBeGreaterThan(20);
