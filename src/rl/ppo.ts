@@ -29,7 +29,8 @@ import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
 import { heldOn, limitsOf } from "./device/device-core.ts";
 import { drawDemonstrations, Labels, type Demonstrations, type Teacher } from "./ppo/imitation.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
-import { Learner, shapeOf } from "./ppo/learner.ts";
+import type { Learner } from "./ppo/learner.ts";
+import { shapeOf } from "./ppo/shape-of.ts";
 import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
 import { boundLogStds, putNormalizer, putParameters, takeRewardScale, type Named } from "./networks/put-parameters.ts";
@@ -109,6 +110,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     const device = learnerDeviceOf(env);
     const settled = settlePpo(env, options);
     const { config, seed, shape } = settled;
+    const { Learner } = await import("./ppo/learner.ts"); // a page that learns otherwise loads none
     const learner = await Learner.create(device, shape, config);
     try {
       const bound = await learner.bindEnv(env);

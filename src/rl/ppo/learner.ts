@@ -1,6 +1,6 @@
 // the learner of PPO: networks, loss and rollout on the device, which the phases of the algorithm are put together from
-import type { LearnerEnv, PlannedEnv } from "../device/learner-env.ts";
-import { groupJobs, inputAt, inputOf, learnerShape, planLearner, type LearnerShape } from "./arenas.ts";
+import type { LearnerEnv } from "../device/learner-env.ts";
+import { groupJobs, inputAt, inputOf, planLearner, type LearnerShape } from "./arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, type Bound } from "../device/bind-env.ts";
@@ -16,7 +16,6 @@ import { ACTIVATIONS } from "../networks/activations.ts";
 import { initialParameters } from "../networks/initial-parameters.ts";
 import { layerJob, padTo, TILE, type Layer } from "../networks/networks.ts";
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
-import { envShape, assertBounded, assertEmbeddable } from "../device/env-shape.ts";
 
 /** What a snapshot holds, between two updates. */
 const SNAPSHOT_ARENAS = ["params", "moments", "norm", "state", "worlds"] as const;
@@ -260,11 +259,3 @@ export class Learner extends LearnerCore<LearnerShape> {
 
 const startOf = (env: LearnerEnv): number =>
   env.singleActionSpace.kind === "discrete" ? env.singleActionSpace.start : 0;
-
-/** The sizes of the learner of an environment. Throws what its policy cannot do there. */
-export function shapeOf(env: PlannedEnv, config: PpoConfig): LearnerShape {
-  const facts = envShape(env);
-  if (config.squash) assertBounded(env);
-  if (config.actionEmbedding > 0) assertEmbeddable(facts);
-  return learnerShape(facts, config);
-}
