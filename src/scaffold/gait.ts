@@ -1,12 +1,13 @@
 // a gait for a robot of two legs, as a task has it: what its servos turn by for feet that step, found from its kinematics
-import { jointOf } from "../model/model.ts";
+import { jointOf, type Model } from "../model/model.ts";
 import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
 import { baseOf, type Robot } from "./robot.ts";
 import { collides, reachOf, type Places } from "./stance.ts";
 import { legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
-import { axesOf } from "./upright.ts";
+import { axesOf, turnedAhead } from "./upright.ts";
+import type { Vector } from "./vectors.ts";
 
 const GRAVITY = 9.81;
 /** Legs that miss more of a step or a lift, in parts of it, are no legs to walk with. */
@@ -51,6 +52,13 @@ export interface RobotGait {
   readonly posture: readonly [number, number];
 }
 
+/** Ahead, to the left and up of a base whose frame stands upright. */
+const OWN: readonly Vector[] = [
+  [1, 0, 0],
+  [0, 1, 0],
+  [0, 0, 1],
+];
+
 /** World positions and axes of a pose. */
 interface Posed extends Kinematics, Places {
   readonly xpos: Float64Array;
@@ -73,11 +81,24 @@ function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
   };
 }
 
+/** What of a body, and of what is fixed to it, can touch. */
+const touching = (model: Model, body: number): number[] =>
+  Array.from({ length: model.ngeom }, (_, g) => g).filter(
+    (g) => model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[body] && collides(model, g),
+  );
+
+/** The body that stands: toes hang from one whose heel is as low, but for this part of the robot's height. */
+const HEEL = 0.01;
+function standing({ model, span }: Robot, end: number, places: Places): number {
+  const low = (body: number) =>
+    Math.min(...touching(model, body).map((g) => places.geom_xpos[3 * g + 2] - reachOf(model, g, places, 2)));
+  const above = model.body_weldid[model.body_parentid[end]];
+  return above > 0 && low(above) < low(end) + HEEL * span ? above : end;
+}
+
 /** The middle of what touches of a foot (m): ahead, and to the left. */
 function soleOf({ model }: Robot, foot: number, places: Places): readonly [number, number] | undefined {
-  const own = Array.from({ length: model.ngeom }, (_, g) => g).filter(
-    (g) => model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[foot] && collides(model, g),
-  );
+  const own = touching(model, foot);
   if (own.length === 0) return undefined;
   const middle = (axis: number): number => {
     const at = (g: number) => places.geom_xpos[3 * g + axis];
@@ -102,14 +123,17 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
   const { model, motors, mass } = robot;
   const whole = baseOf(robot);
   const { body: base, feet, flies, rolls } = whole;
-  // of gaits x is ahead and z up
-  if (flies || rolls || feet.length !== 2 || axesOf(robot, whole)) return undefined;
+  if (flies || rolls || feet.length !== 2) return undefined;
+  const axes = axesOf(robot, whole);
   return withMuJoCo(model, (oracle) => {
     const qpos = Float64Array.from(robot.qpos);
+    // of poses x is ahead and z up
+    if (axes) qpos.set(turnedAhead(robot, base, axes), model.jnt_qposadr[model.body_jntadr[base]] + 3);
     const pose = posed(oracle, qpos);
     const straight = straightKnees(model, qpos, feet, pose);
-    const legs = feet.map((foot): (GaitLeg & { readonly long: number; readonly misses: number }) | undefined => {
-      const hinges = hingesOf(robot, foot, feet);
+    const soles = feet.map((end) => standing(robot, end, pose));
+    const legs = soles.map((foot): (GaitLeg & { readonly long: number; readonly misses: number }) | undefined => {
+      const hinges = hingesOf(robot, foot, soles);
       const sole = soleOf(robot, foot, pose);
       if (hinges.length < 2 || !sole) return undefined;
       const places = hinges.map(({ joint }) => model.jnt_qposadr[joint]);
@@ -123,6 +147,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
       const back = Math.max(-BELOW * long, Math.min(BELOW * long, pose.subtree_com[3 * base] - sole[0]));
       const { raises, sides, misses, stance, ...columns } = columnsOf(oracle, qpos, {
         base,
+        axes: axes ? [axes.ahead, axes.left, axes.up] : OWN,
         foot,
         places,
         ranges,

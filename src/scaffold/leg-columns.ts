@@ -1,10 +1,13 @@
 // how the joints of a leg turn for its foot to be elsewhere beside the base, found with MuJoCo's kinematics
 import type { Oracle } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
+import type { Vector } from "./vectors.ts";
 
 /** A leg of a robot: its base, foot and hinges, by id, and ranges of those (rad). */
 export interface Leg {
   readonly base: number;
+  /** Ahead, to the left and up in the frame of the base. */
+  readonly axes: readonly Vector[];
   readonly foot: number;
   /** Places of its hinges in qpos. */
   readonly places: readonly number[];
@@ -71,7 +74,7 @@ const EASES = 0.3;
 const STIFFENS = 4;
 const STEP = 1e-5;
 
-const times = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const times = (a: ArrayLike<number>, b: readonly number[]): number => b.reduce((sum, x, i) => sum + a[i] * x, 0);
 
 /** Rows times columns of two matrices of axes, transposed: R Sᵀ by its skew part, a rotation vector where it is small. */
 function apart(r: readonly number[], s: readonly number[]): number[] {
@@ -99,16 +102,18 @@ function solve(rows: number[][]): number[] {
 
 /** The columns of a leg about a pose, of which `oracle` is the model. */
 export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Columns {
-  const { base, foot, places, ranges, long } = leg;
+  const { base, axes: own, foot, places, ranges, long } = leg;
   const look = (q: Float64Array): Pose => {
     oracle.write("qpos", q);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     const [xpos, xmat] = [oracle.read("xpos"), oracle.read("xmat")];
     const from = [0, 1, 2].map((k) => xpos[3 * foot + k] - xpos[3 * base + k]);
-    const axis = (b: number, k: number) => [0, 3, 6].map((row) => xmat[9 * b + row + k]);
+    const axis = (k: number) => [0, 3, 6].map((row) => xmat[9 * foot + row + k]);
+    const along = (k: number) =>
+      [0, 3, 6].map((row) => times(xmat.subarray(9 * base + row, 9 * base + row + 3), own[k]));
     return {
-      at: [0, 1, 2].map((k) => times(axis(base, k), from)),
-      axes: Array.from({ length: 9 }, (_, i) => times(axis(base, Math.floor(i / 3)), axis(foot, i % 3))),
+      at: [0, 1, 2].map((k) => times(along(k), from)),
+      axes: Array.from({ length: 9 }, (_, i) => times(along(Math.floor(i / 3)), axis(i % 3))),
     };
   };
   /** How far hinges turn from a pose for a move, and how far the foot is from it then (m). */

@@ -103,7 +103,7 @@ export function entriesOf(of: string, at: readonly number[]): string {
 }
 
 /** The gait, in code: what a task's `control`, and its observations, take. */
-function gaitOf({ legs, period, lift, sway, catches, rights, posture }: RobotGait): string {
+function gaitOf({ legs, period, lift, sway, catches, rights, posture }: RobotGait, axes: Axes | undefined): string {
   const columns = ["ahead", "left", "up", "turn", "bend", "carry", "pitch", "roll"] as const;
   // a mm of what a foot is moved by a m is nothing
   const row = (list: readonly number[]) => numbers(list.map((x) => Math.round(1000 * x) / 1000));
@@ -123,7 +123,7 @@ const GAIT = gait({
   catches: ${number(catches)}, // s of the velocity beside the command, by which feet land farther
   rights: ${number(rights)}, // m for each rad of tilt
   posture: ${numbers(posture)}, // how far hips turn against the tilt, standing and walking
-  legs: [
+${axes ? `  axes: [${numbers(axes.ahead)}, ${numbers(axes.left)}], // ahead and to the left in the frame of the base\n` : ""}  legs: [
 ${code.join("\n")}
   ],
 });
@@ -281,7 +281,7 @@ ${imports.map((each) => `  ${each},`).join("\n")}
 
 const BASE = ${trunk};
 ${fallOf(low)}${hasPose ? `/** Joints in the pose that episodes start in. */\nconst HOME = ${text(numbers(base.posed.map((i) => qpos[i])))};\n` : ""}${axes ? axesIn(axes) : ""}
-${gait ? gaitOf(gait) : ""}export default defineTask({
+${gait ? gaitOf(gait, axes) : ""}export default defineTask({
   id: ${text(name)},
   model: new URL(${text(path)}, import.meta.url),
   frameSkip: ${frameSkipOf(robot)},

@@ -43,3 +43,13 @@ export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
   const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];
   return { ahead: own(ahead), left: own(cross(up, ahead)), up: own(up) };
 }
+
+/** The quaternion of a base that is turned about the vertical so that it goes ahead along x of the world. */
+export function turnedAhead({ model, qpos, xmat }: Robot, body: number, { ahead }: Axes): readonly number[] {
+  const row = (r: number) => dot(vectorAt(xmat, 3 * body + r), ahead);
+  const half = -Math.atan2(row(1), row(0)) / 2;
+  const [c, s] = [Math.cos(half), Math.sin(half)];
+  const at = model.jnt_qposadr[model.body_jntadr[body]] + 3;
+  const [w, x, y, z] = qpos.slice(at, at + 4);
+  return [c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w];
+}

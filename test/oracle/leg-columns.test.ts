@@ -13,29 +13,30 @@ const COLUMNS = 10 * gaitPlace.value;
 /** m: levers that tasks have by differences of 1e-5 rad. */
 const LEVERS = 1e-4;
 
-/** Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other; frames of feet lie to the left of these. */
-const biped = (
-  knee = "-2 2",
-  bent = 0,
-  beside = 0,
-) => `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
-  <body name="chest" pos="0 0 .95"><freejoint/><geom type="box" size=".1 .15 .2" pos="0 0 .2" mass="20"/>
+/**
+ * Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other; frames of feet lie to the left of these, and
+ * `lies` is how the chest's lies.
+ */
+const biped = (knee = "-2 2", { bent = 0, beside = 0, lies = [1, 0, 0, 0], toes = "" } = {}) =>
+  `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
+  <body name="chest" pos="0 0 .95" quat="${lies.join(" ")}"><freejoint/>
+  <body quat="${lies[0]} ${-lies[1]} ${-lies[2]} ${-lies[3]}"><geom type="box" size=".1 .15 .2" pos="0 0 .2" mass="20"/>
   ${[".1", "-.1"]
     .map(
       (y) => `<body pos="0 ${y} 0"><joint name="roll${y}" axis="1 0 0"/><geom type="sphere" size=".04" mass="1"/>
     <body pos="0 ${0.3 * Number(y)} 0"><joint name="hip${y}" axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4" mass="3"/>
     <body pos="0 0 -.4"><joint name="knee${y}" axis="0 1 0" range="${knee}"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.4" mass="2"/>
     <body name="foot${y}" pos="0 ${beside} -.4"><joint name="ankle${y}" axis="0 1 0"/><geom type="box" size=".1 .05 .02" pos=".04 ${-beside} -.05" mass="1"/>
-    </body></body></body></body>`,
+    ${toes}</body></body></body></body>`,
     )
-    .join("")}</body></worldbody><actuator>${[".1", "-.1"]
+    .join("")}</body></body></worldbody><actuator>${[".1", "-.1"]
     .map((y) =>
       ["roll", "hip", "knee", "ankle"]
         .map((name) => `<position name="${name}${y}" joint="${name}${y}" kp="300"/>`)
         .join(""),
     )
     .join("")}</actuator>
-  <keyframe><key name="home" qpos="0 0 ${0.15 + 0.8 * Math.cos(bent / 2)} 1 0 0 0${` 0 ${-bent / 2} ${bent} ${-bent / 2}`.repeat(2)}"/></keyframe></mujoco>`;
+  <keyframe><key name="home" qpos="0 0 ${0.15 + 0.8 * Math.cos(bent / 2)} ${lies.join(" ")}${` 0 ${-bent / 2} ${bent} ${-bent / 2}`.repeat(2)}"/></keyframe></mujoco>`;
 
 /** How far feet are from where columns put them (m), and how far they tilt, over moves of all kinds. */
 async function offOf(model: Model): Promise<{ at: number; tilt: number }> {
@@ -102,7 +103,7 @@ test("legs that are straight stand lower, so that feet reach ahead", async () =>
 });
 
 test("legs whose knees are bent nearly to their ends stand higher, so that feet lift", async () => {
-  const model = await loadModel(biped("-.1 1.1", 0.9));
+  const model = await loadModel(biped("-.1 1.1", { bent: 0.9 }));
   const { at } = await offOf(model);
   expect(at).toBeLessThan(COLUMNS);
   const { legs } = (await gaitOf(await robotOf(model)))!;
@@ -110,8 +111,33 @@ test("legs whose knees are bent nearly to their ends stand higher, so that feet 
 });
 
 test("legs are as far to the side as what their feet stand on", async () => {
-  const { legs } = (await gaitOf(await robotOf(await loadModel(biped("-2 2", 0, 0.05)))))!;
+  const { legs } = (await gaitOf(await robotOf(await loadModel(biped("-2 2", { beside: 0.05 })))))!;
   expect(legs.map(({ side }) => side)).toEqual([expect.closeTo(0.13, 6), expect.closeTo(-0.13, 6)]);
+});
+
+test.each([0, 1.2])(
+  "a base whose frame lies has the gait of one that stands upright, turned by %s rad",
+  async (yaw) => {
+    const [plain, lying] = await Promise.all(
+      [
+        [1, 0, 0, 0],
+        [0.5, -0.5, -0.5, -0.5],
+      ].map((lies) => loadModel(biped("-2 2", { bent: 0.5, lies }))),
+    );
+    const [c, s] = [Math.cos(yaw / 2), Math.sin(yaw / 2)];
+    lying.key_qpos.set([0.5 * (c + s), -0.5 * (c - s), -0.5 * (c + s), -0.5 * (c - s)], 3);
+    const [one, other] = await Promise.all([plain, lying].map(async (model) => (await gaitOf(await robotOf(model)))!));
+    for (const [k, leg] of one.legs.entries())
+      for (const name of ["ahead", "left", "up", "turn", "bend", "carry", "pitch", "roll"] as const)
+        leg[name].forEach((x, i) => expect(other.legs[k][name][i]).toBeCloseTo(x, 4));
+  },
+);
+
+test("toes that hang from a foot whose heel stands are left alone", async () => {
+  const toes = '<body pos=".14 0 -.05"><joint axis="0 1 0" range="-1 1"/><geom type="box" size=".03 .05 .02"/></body>';
+  const model = await loadModel(biped("-2 2", { bent: 0.5, toes }));
+  const { legs } = (await gaitOf(await robotOf(model)))!;
+  expect(legs.map(({ actuators }) => actuators.length)).toEqual([4, 4]);
 });
 
 test("servos aim beyond a leg by what it carries, whichever side it is on", async () => {

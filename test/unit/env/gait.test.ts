@@ -1,13 +1,16 @@
 // a gait by the columns of its legs: what its controls are as it stands and as it walks, and what it is refused
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   defineTask,
   gait,
+  leaning,
   linearVelocity,
   makeVec,
   type GaitLeg,
   type LegGaitOptions,
 } from "../../../src/env/index.ts";
+import { mulQuat, rotate, type Quat, type Vec3 } from "../../../src/trace/vector.ts";
 
 const SIDES = ["left", "right"] as const;
 /** A chest that floats, and two legs that turn ahead and lift. */
@@ -85,6 +88,26 @@ test("told to walk its legs step in turn, as far as the command goes in the time
   expect(Math.max(...seen.map(({ lifted }) => lifted))).toBeGreaterThan(0.25);
 });
 
+test("a base leans along its axes as one that is turned by them along x and y", () => {
+  const unit = fc
+    .tuple(...Array.from({ length: 4 }, () => fc.double({ min: -1, max: 1, noNaN: true })))
+    .filter((q) => Math.hypot(...q) > 0.1)
+    .map((q): Quat => q.map((x) => x / Math.hypot(...q)) as unknown as Quat);
+  fc.assert(
+    fc.property(unit, unit, (base, turn) => {
+      const axes = [
+        [1, 0, 0],
+        [0, 1, 0],
+      ].map((axis) => rotate(turn, axis as unknown as Vec3)) as unknown as readonly [
+        readonly number[],
+        readonly number[],
+      ];
+      const turned = leaning(mulQuat(base, turn));
+      leaning(base, axes).forEach((x, k) => expect(x).toBeCloseTo(turned[k] as number, 9));
+    }),
+  );
+});
+
 test.each([
   [{ period: 0 }, "period of gait is 0"],
   [{ duty: 0.5 }, "duty of gait is 0.5"],
@@ -99,6 +122,7 @@ test.each([
   ],
   [{ posture: [1] }, "posture of gait is [1]; it is two numbers"],
   [{ sway: Number.NaN }, "sway of gait is NaN"],
+  [{ axes: [[0, 0, 1]] }, "axes of gait is [[0,0,1]]; it is two vectors"],
   [{ lifts: 1 }, "lifts"],
   [{ base: "world" }, "a body with a free joint"],
   [{ wanted: [0.3, 0] }, "wanted of gait is [0.3,0]; it is 3 numbers (ahead, left, turning), not 2"],

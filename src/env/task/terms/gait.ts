@@ -49,6 +49,8 @@ export interface LegGaitOptions {
   /** Values of the task: what is commanded (ahead, left, turning) and the velocity of the base; default "wanted", "linear". */
   readonly wanted?: Source;
   readonly velocity?: Source;
+  /** Unit vectors ahead and to the left in the frame of the base as it stands; default x and y. */
+  readonly axes?: readonly [ahead: readonly number[], left: readonly number[]];
 }
 
 /** What a task takes of a gait. */
@@ -63,7 +65,7 @@ export interface Gait {
 
 const COLUMNS = ["ahead", "left", "up", "turn", "bend", "carry", "pitch", "roll"] as const;
 const NUMBERS = ["duty", "lift", "sway", "catches", "rights", "follows"] as const;
-const OPTIONS = ["base", "legs", "period", "posture", "wanted", "velocity", ...NUMBERS];
+const OPTIONS = ["base", "legs", "period", "posture", "wanted", "velocity", "axes", ...NUMBERS];
 
 function check(options: LegGaitOptions): void {
   needsOptions("gait", options, OPTIONS);
@@ -76,6 +78,12 @@ function check(options: LegGaitOptions): void {
   const { posture = [0, 0] } = options;
   const isPair = Array.isArray(posture) && posture.length === 2 && posture.every(isNumber);
   needs(isPair, "posture of gait", posture, "two numbers: as it stands, and as it walks");
+  const axes: readonly unknown[] = options.axes ?? [];
+  const areAxes =
+    Array.isArray(axes) &&
+    [0, 2].includes(axes.length) &&
+    axes.every((a) => Array.isArray(a) && a.length === 3 && a.every(isNumber));
+  needs(areAxes, "axes of gait", options.axes, "two vectors of three numbers: ahead and to the left");
   for (const leg of legs) {
     needs(Array.isArray(leg.actuators), "actuators of a leg of gait", leg.actuators, "a list of names");
     const many = leg.actuators.length;
@@ -127,7 +135,8 @@ function quatOf(s: Scene, base: Body): readonly Scalar[] {
 export function gait(options: LegGaitOptions): Gait {
   check(options);
   const { base, legs, period, lift, duty = 0.6, sway = 0, posture = [0, 0] } = options;
-  const { wanted = "wanted", velocity = "linear" } = options;
+  const { wanted = "wanted", velocity = "linear", axes } = options;
+  const leans = (s: Scene) => leaning(quatOf(s, base), axes);
   const { kept, feet, caught, clock } = stepping({
     offsets: legs.map(({ phase }) => phase),
     period,
@@ -136,14 +145,14 @@ export function gait(options: LegGaitOptions): Gait {
     catches: options.catches ?? 0,
     rights: options.rights ?? 0,
     linear: (s) => told(velocity, s, "velocity", ["ahead", "left"]),
-    down: (s) => leaning(quatOf(s, base)),
+    down: leans,
     wanted: (s) => told(wanted, s, "wanted", ["ahead", "left", "turning"]),
   });
 
   function control(s: Scene): readonly Scalar[] {
     const controls: Scalar[] = [...s.action];
     const [phase, walks, forward, sideways, turning] = kept(s);
-    const [forwards, sideward] = leaning(quatOf(s, base));
+    const [forwards, sideward] = leans(s);
     const moved = caught(s);
     const swayed = mul(mul(sway, walks), cos(mul(2 * Math.PI, sub(phase, duty / 2))));
     const against = add(posture[0], mul(walks, posture[1] - posture[0]));

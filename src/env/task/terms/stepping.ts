@@ -66,9 +66,19 @@ export function stride(phase: Scalar, duty: number) {
   };
 }
 
-/** How far the base leans ahead and to the left: what it has of straight down, from its quaternion. */
-export function leaning([w, x, y, z]: readonly Scalar[]): readonly [Scalar, Scalar] {
-  return [mul(2, sub(mul(w, y), mul(x, z))), mul(-2, add(mul(y, z), mul(w, x)))];
+/**
+ * How far the base leans ahead and to the left: what these have of straight down, from its quaternion. `axes`: unit vectors
+ * ahead and to the left in its frame; default x and y.
+ */
+export function leaning(
+  [w, x, y, z]: readonly Scalar[],
+  axes?: readonly [ahead: readonly number[], left: readonly number[]],
+): readonly [Scalar, Scalar] {
+  const [ahead, left] = [mul(2, sub(mul(w, y), mul(x, z))), mul(-2, add(mul(y, z), mul(w, x)))];
+  if (!axes) return [ahead, left];
+  const down = [ahead, left, sub(mul(2, add(square(x), square(y))), 1)];
+  const along = (axis: readonly number[]) => sum(axis.map((a, k) => mul(a, down[k])));
+  return [along(axes[0]), along(axes[1])];
 }
 
 /** What a leg carries at a phase: all where it alone stands, half where the robot does not walk. */
