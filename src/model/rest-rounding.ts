@@ -1,6 +1,6 @@
-// how far float32 alone throws a model where it starts: forces that cancel, places far off, friction too stiff for it, twin faces
+// how far float32 alone throws a model where it starts: forces that cancel, places far off, friction too stiff for it, ties
 import type { Model } from "./model-data.ts";
-import { mjtCone, mjtJoint } from "./enums.ts";
+import { mjtCone, mjtDisableBit, mjtGeom, mjtJoint } from "./enums.ts";
 import { listen, type MainModule, type MjContact, type MjData, type MjModel } from "./mujoco.ts";
 import { geomPairs } from "./pairs.ts";
 import { areTwins, type Touch } from "./twin-faces.ts";
@@ -17,8 +17,8 @@ const RAISED = { below: 2e-7, beside: 1e-2, keptTo: 2e-8 };
 /** What places lose is told from here on, m/s or rad/s. */
 const TOLD = 1e-5;
 
-/** What forces at other corners throw at the least (m/s, rad/s): those at the start need not be those of later. */
-const TWINS_THROW = 1e-3;
+/** What forces at other places throw at the least (m/s, rad/s): those at the start need not be those of later. */
+const ELSEWHERE_THROWS = 1e-3;
 
 /** A contact's first row, and its number of rows. */
 interface Start {
@@ -62,6 +62,16 @@ function hasTwins(model: Model, data: MjData): boolean {
   return [...first.values()].some((contact) => areTwins(model, data, contact));
 }
 
+/** Whether the axis of a capsule is in a cylinder, as in elbows: which of several places MuJoCo's search ends at float32 does not tell. */
+function hasSunkCapsules({ geom_type, geom_size, opt }: Model, data: MjData): boolean {
+  const kinds = [mjtGeom.CAPSULE, mjtGeom.CYLINDER];
+  if ((opt.disableflags & mjtDisableBit.MULTICCD) !== 0 || !kinds.every((t) => geom_type.includes(t))) return false;
+  // the lower type is the first
+  return ofContacts(data, ({ geom1, geom2, dist }) => ({ geoms: [geom1, geom2], dist })).some(
+    ({ geoms, dist }) => geoms.every((g, k) => geom_type[g] === kinds[k]) && dist < -geom_size[3 * geoms[0]],
+  );
+}
+
 /** By how much weights turn joints about anchors that float32 places to half a last place: what is far from the origin, and light. */
 function lostInPlaces(mj: MjModel, data: MjData, model: Model): number {
   const weight = Math.hypot(...model.opt.gravity);
@@ -95,7 +105,7 @@ function raisedShares(contacts: readonly Start[], data: MjData, A: (row: number)
 /**
  * What rounding leaves of a velocity (m/s, rad/s) after the first step from qpos0 or a keyframe, whichever is most: by how
  * much each force of MuJoCo's constraints pulls at a dof, in float32's last place, all added up, and as far as a contact is
- * stiffer than float32 has it; and `TWINS_THROW` where hulls of one outline lie on each other. Undefined if no contact starts inside of anything and places lose little, or MuJoCo cannot say.
+ * stiffer than float32 has it; and `ELSEWHERE_THROWS` where hulls of one outline lie on each other or a capsule's axis is in a cylinder. Undefined if no contact starts inside of anything and places lose little, or MuJoCo cannot say.
  */
 export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): number | undefined {
   try {
@@ -112,7 +122,7 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
         if (!collides) continue;
         mujoco.mj_collision(mj, data);
         if (!ofContacts(data, ({ dist }) => dist).some((dist) => dist < 0)) continue;
-        if (hasTwins(model, data)) most = Math.max(most ?? 0, TWINS_THROW);
+        if (hasTwins(model, data) || hasSunkCapsules(model, data)) most = Math.max(most ?? 0, ELSEWHERE_THROWS);
         listen(() => mujoco.mj_forward(mj, data));
         const pulls = new Float64Array(model.nv);
         const [jacobian, force] = [data.efc_J as Float64Array, data.efc_force as Float64Array];

@@ -1,6 +1,8 @@
-// cylinders deep in boxes and hulls: contacts where MuJoCo's search ends, which is not the least overlap
+// cylinders deep in boxes and hulls, and capsules deep in cylinders: contacts where MuJoCo's search ends, which is not the least overlap
 import { describe, expect, test } from "vitest";
+import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { RandomStream, streams } from "../../src/core/rng.ts";
+import { loadModel } from "../../src/model/model.ts";
 import { contactShare } from "../support/contact-share.ts";
 import { cylinderPlaces } from "../support/tolerances.ts";
 
@@ -49,6 +51,42 @@ const cases = [
   { name: "anyhow in a hull", shape: "a hull", pose: anyhow },
   { name: "lying on a box", shape: "a box", pose: lying },
 ] as const;
+
+/** An elbow: a capsule that is level in the middle of a cylinder and ends on its axis, so that ways out tie. */
+function elbow(i: number): number[] {
+  const random = new RandomStream(SEED, i, 0, streams.user);
+  const [turn, spin] = [0, 1].map((k) => 2 * Math.PI * random.uniform(k));
+  const [c, s] = [Math.cos(turn), Math.sin(turn)];
+  const level = [Math.SQRT1_2, -Math.SQRT1_2 * s, Math.SQRT1_2 * c, 0];
+  return [0.05 * c, 0.05 * s, 0, ...level, 0, 0, 0, Math.cos(spin), 0, 0, Math.sin(spin)];
+}
+
+const ELBOWS = `<mujoco><worldbody><body><freejoint/><geom type="capsule" size=".02 .05" mass="1"/></body>
+<body><freejoint/><geom type="cylinder" size=".03 .025" mass="1"/></body></worldbody></mujoco>`;
+
+describe("in float64", () => {
+  test.each([
+    { name: "anyhow", pose: anyhow, near: cylinderPlaces.apart.value },
+    { name: "as elbows, as many", pose: elbow, near: 1 },
+  ])("capsules $name touch cylinders where they do in MuJoCo", async ({ pose, near }) => {
+    const poses = Array.from({ length: POSES }, (_, i) => pose(i));
+    const { touching, share } = await contactShare(ELBOWS, poses, "float64", near);
+    expect(touching).toBeGreaterThan(POSES / 2);
+    expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
+  });
+});
+
+test("a model with the axis of a capsule in a cylinder steps as MuJoCo does, in float64 by default", async () => {
+  const arm = (x: number) =>
+    loadModel(`<mujoco><option timestep="0.005" gravity="9.81 0 0"/><worldbody><geom type="capsule" size=".045" fromto="0 0 0 .5 0 0"/>
+<body pos="${x} 0 0"><joint axis="0 0 1" range="0 120" damping=".1"/><geom type="cylinder" size=".08 .05" mass="0"/>
+<geom type="capsule" size=".035" fromto=".1 0 0 .5 0 0" contype="0" conaffinity="0"/></body></worldbody></mujoco>`);
+  const { arithmetic, verdict } = await compareWithMuJoCo(await arm(0.5), { device: "wasm", steps: 30, envs: 3 });
+  expect(arithmetic).toBe("float64");
+  expect(verdict.reasons.filter((reason) => reason.includes("count"))).toEqual([]);
+  // the end of the axis is beside it, and the capsule is deep in it
+  expect((await compareWithMuJoCo(await arm(0.6), { device: "wasm", steps: 1, envs: 1 })).arithmetic).toBe("float32");
+});
 
 describe.each(["float32", "float64"] as const)("in %s", (arithmetic) => {
   test.each(cases)("cylinders $name touch where they do in MuJoCo", async ({ shape, pose }) => {

@@ -1,13 +1,14 @@
 // the collider of a pair of geoms, whatever its kind: closed forms, planes with hulls, and the search for all others
 import { loop, table } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
-import { add, and, isNode, mul, not, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, and, isNode, le, mul, not, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import { EXTREMA, type Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
 import { mostPrisms, type GeomPairs, type PairNumbers } from "../../model/pairs.ts";
 import { colliderName, colliders, type Candidate, type ColliderName, type Shape } from "./colliders/index.ts";
+import { capsuleCylinder } from "./colliders/capsule-cylinder.ts";
 import { planeMesh } from "./colliders/plane-mesh.ts";
 import { OTHERS, wideCorners } from "./colliders/wide-corners.ts";
 import { searchesAhead, type Ahead } from "./convex/ahead.ts";
@@ -19,6 +20,7 @@ import {
   type Hull,
   type HullTables,
 } from "./convex/index.ts";
+import { deepCapsule } from "./convex/deep-capsule.ts";
 import { keptCorners } from "./convex/kept-corners.ts";
 import { ofOneCentre } from "./convex/one-centre.ts";
 import { climbStarts, START_CELLS } from "./convex/starts.ts";
@@ -180,9 +182,10 @@ export function pairColliders(
       };
     const { slots, costly, long = false, leans = false, collide } = colliders[kind];
     const all: PairCollider["collide"] = (a, b, reach, take) => {
-      const found = collide(a, b, reach);
-      if (kind !== "capsule-cylinder") return take(listed(found), 0);
-      // a formula for what MuJoCo searches
+      if (kind !== "capsule-cylinder") return take(listed(collide(a, b, reach)), 0);
+      // a formula for what MuJoCo searches, but in float64 where the capsule's axis enters the cylinder
+      const deep = current().exact ? deepCapsule(options, le(reach, 0)) : undefined;
+      const found = capsuleCylinder(a, b, reach, deep);
       const apart = not(ofOneCentre(a, b, options));
       take(listed(found.map((c) => ({ ...c, exists: and(c.exists, apart) }))), 0);
     };

@@ -46,7 +46,7 @@ import { makeFrame } from "./frame.ts";
 import { boundingRadius } from "./near.ts";
 import { mjtGeom } from "../../../model/enums.ts";
 import { DISTINCT, movedBy, SEARCHES, turned, turnOf } from "./turned.ts";
-import type { Candidate, Collider, Shape } from "./types.ts";
+import type { Candidate, Shape } from "./types.ts";
 
 /** Halvings of the segment: more than float64 can tell. */
 const HALVINGS = 56;
@@ -205,8 +205,11 @@ const choose = (c: Bool, a: Meeting, b: Meeting): Meeting => ({
   point: select3(c, a.point, b.point),
 });
 
+/** Searches shapes whose axes are that near; a contact if it `hit`. */
+type Search = (capsule: Shape, cylinder: Shape) => Omit<Candidate, "exists"> & { readonly hit: Bool };
+
 /** The nearest points of a capsule and a cylinder as a contact. */
-function nearest(capsule: Shape, cylinder: Shape): Candidate {
+function nearest(capsule: Shape, cylinder: Shape, deep: Search | undefined): Candidate {
   const [round, half] = capsule.size;
   const [radius, height] = cylinder.size;
   const center = mulMatTVec(cylinder.mat, sub3(capsule.pos, cylinder.pos));
@@ -214,19 +217,40 @@ function nearest(capsule: Shape, cylinder: Shape): Candidate {
   const free = outside(center, axis, half, radius, height);
   const distance = variable("distance", free.distance);
   const [out, point] = [vector("out", free.out), vector("point", free.point)];
-  when(le(free.distance, INSIDE), () => {
+  const hold = () => {
     const held = inside(center, axis, half, radius, height);
     distance.set(held.distance);
     out.set(held.out);
     point.set(held.point);
+  };
+  const own = deep && {
+    is: variable("own", 0, "i32"),
+    dist: variable("own_dist"),
+    pos: vector("own_pos"),
+    normal: vector("own_normal"),
+  };
+  own?.is.set(0);
+  when(le(free.distance, INSIDE), () => {
+    if (!deep || !own) return hold();
+    const found = deep(capsule, cylinder);
+    own.is.set(select(found.hit, 1, 0, "i32"));
+    own.dist.set(found.dist);
+    own.pos.set(found.pos);
+    own.normal.set(found.normal);
+    when(eq(own.is.get(), 0), hold);
   });
 
   // halfway from the capsule's surface, `round` towards the cylinder, to the cylinder's
   const middle = addScaled3(point.get(), mul(-0.5, add(distance.get(), round)), out.get());
+  const dist = sub(distance.get(), round);
+  const pos = add3(cylinder.pos, mulMatVec(cylinder.mat, middle));
+  const normal = mulMatVec(cylinder.mat, scale3(out.get(), -1));
+  if (!own) return { dist, pos, normal, exists: true };
+  const isOwn = eq(own.is.get(), 1);
   return {
-    dist: sub(distance.get(), round),
-    pos: add3(cylinder.pos, mulMatVec(cylinder.mat, middle)),
-    normal: mulMatVec(cylinder.mat, scale3(out.get(), -1)),
+    dist: select(isOwn, own.dist.get(), dist),
+    pos: select3(isOwn, own.pos.get(), pos),
+    normal: select3(isOwn, own.normal.get(), normal),
     exists: true,
   };
 }
@@ -234,9 +258,9 @@ function nearest(capsule: Shape, cylinder: Shape): Candidate {
 /**
  * The nearest points of the capsule's segment and the cylinder, and those after turning the geoms against each other by
  * little, four times, if they are others (mjc_Convex). MuJoCo searches them to ccd_tolerance, 1e-6 m by default; these
- * are exact.
+ * are exact, but for what `deep` finds.
  */
-export const capsuleCylinder: Collider = (a, b, margin) => {
+export const capsuleCylinder = (a: Shape, b: Shape, margin: Scalar, deep?: Search): Candidate[] => {
   const kept = [0, 1, 2].map((k) => array(`position${k}`, SEARCHES));
   const normals = [0, 1, 2].map((k) => array(`normal${k}`, SEARCHES));
   const found = array("found", SEARCHES);
@@ -253,7 +277,7 @@ export const capsuleCylinder: Collider = (a, b, margin) => {
     const about = first.pos.get();
     const axis = select3(le(k, 2), first.t1.get(), first.t2.get());
     const { sine, shift } = turnOf(k);
-    const c = nearest(turned(a, about, axis, sine, shift), turned(b, about, axis, neg(sine), shift));
+    const c = nearest(turned(a, about, axis, sine, shift), turned(b, about, axis, neg(sine), shift), deep);
 
     const rise = dot3(column(a.mat, 2), cross(first.t1.get(), first.t2.get()));
     let exists: Bool = lt(c.dist, margin);

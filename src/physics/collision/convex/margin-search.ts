@@ -99,8 +99,13 @@ export function marginSearch(
     // MuJoCo has no tolerance for these: its search ends where a pair of corners is met again
     const flat = and(isFlat, le(reach, 0));
     const named = or(round, flat);
+    const isDeep = options.capsules ? and(a.is(mjtGeom.CAPSULE), b.is(mjtGeom.CYLINDER)) : false;
+    // the whole capsule, whose core is a segment, and what is left for a margin
+    const swell = isDeep === false ? 0 : select(isDeep, a.rounding, 0);
+    const margin = isDeep === false ? reach : sub(reach, swell);
+    const deep = and(isDeep, le(margin, 0));
     const made = isMade ? otherwise(a, b, frame, reach) : undefined;
-    const own = and(and(where, made?.hit ?? true), or(and(and(first, second), gt(reach, 0)), named));
+    const own = and(and(where, made?.hit ?? true), or(or(and(and(first, second), gt(reach, 0)), named), deep));
     if (own === false) return made ?? otherwise(a, b, frame, reach);
     // which corners the vertices of the polytope are
     const ids = named === false ? [] : [0, 1].map((side) => array(`own_id${side}`, MOST_VERTICES));
@@ -144,8 +149,8 @@ export function marginSearch(
 
     const turn = () => {
       const n = d.get();
-      const half = mul(0.5, reach);
-      const onA = addScaled3(support(a, 0, n), half, n);
+      const half = mul(0.5, margin);
+      const onA = addScaled3(support(a, 0, n), isDeep === false ? half : add(half, swell), n);
       const far = add3(mulMatVec(rot, support(b, 1, neg3(mulMatTVec(rot, n)))), offset);
       const w = sub3(sub3(onA, far), scale3(n, mul(-1, half)));
       const mine = mode.get();
@@ -331,7 +336,9 @@ export function marginSearch(
         const depth = norm3(out);
         const points = faces.witnesses();
         hit.set(select(eq(state.get(), MET), 1, 0, "i32"));
-        keep(found, sub(depth, reach), scale3(out, div(1, max(depth, 1e-30))), points.a, points.b);
+        const normal = scale3(out, div(1, max(depth, 1e-30)));
+        const onA = isDeep === false ? points.a : addScaled3(points.a, neg(swell), normal);
+        keep(found, sub(depth, reach), normal, onA, points.b);
         if (rim) {
           const corners = faces.corners();
           const at = corners.map((i) => numbersAt(ids, i));
