@@ -115,6 +115,36 @@ test.each(CASES)("%s has the same bits as WebAssembly and as JavaScript, in both
   }
 });
 
+test("a world has the bits that it has by itself, whatever others do, from a snapshot too", async () => {
+  const model = await loadModel(LOOPS);
+  // the second leaves all numbers
+  const pushes = [0.3, 9e9, -0.7, 0, 0.9];
+  const run = async (worlds: readonly number[], changesBatch = false) => {
+    const made = () => createSimulation(model, { numEnvs: worlds.length, device: "wasm" });
+    await using first = await made();
+    await first.setState({ ctrl: Float32Array.from(worlds.flatMap((w) => Array(model.nu).fill(pushes[w]))) });
+    for (let t = 0; t < 10; t++) first.step();
+    await using second = changesBatch ? await made() : undefined;
+    await second?.restore(await first.snapshot());
+    const simulation = second ?? first;
+    for (let t = 0; t < 10; t++) simulation.step();
+    const { qpos, qvel } = await simulation.getState(["qpos", "qvel"]);
+    return worlds.map((_, i) => [
+      ...qpos.slice(i * model.nq, (i + 1) * model.nq),
+      ...qvel.slice(i * model.nv, (i + 1) * model.nv),
+    ]);
+  };
+  const alone: number[][] = [];
+  for (const w of pushes.keys()) alone.push(...(await run([w])));
+  expect(alone.map((values) => values.every(Number.isFinite))).toEqual([true, false, true, true, true]);
+
+  for (const worlds of [
+    [1, 0, 2],
+    [0, 1, 2, 3, 4],
+  ])
+    expect(await run(worlds, worlds.length > 3)).toEqual(worlds.map((w) => alone[w]));
+});
+
 test("devices say what they compute in", async () => {
   const model = await loadModel(PLAIN);
   const nameOf = async (device: "wasm" | "cpu" | "cpu-f64", arithmetic: "float32" | "float64") => {

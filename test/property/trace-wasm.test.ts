@@ -89,8 +89,10 @@ test("a sum of 20,000 terms needs no stack", () => {
   expect(runWasm(p, [[2], [3]])).toEqual(runJs(p, "f32", [[2], [3]]));
 });
 
-test("worlds leave a loop one by one, and index arrays each for itself", () => {
-  const p = program(2, 2, ([n, x]) => {
+const widths = test.each([{ wide: false }, { wide: true }]);
+
+widths("worlds leave a loop one by one, and index arrays each for itself: %o", ({ wide }) => {
+  const traced = ([n, x]: t.Scalar[]) => {
     const list = array("list", 5);
     const sum = variable("sum", 0);
     loop(t.toI32(n), (i) => {
@@ -99,17 +101,19 @@ test("worlds leave a loop one by one, and index arrays each for itself", () => {
       sum.set(t.add(sum.get(), x));
     });
     return [sum.get(), list.get(t.toI32(x))];
-  });
+  };
+  const p = program(2, 2, traced, { wide });
   const worlds = [0, 1, 2, 3, 4, 5, 3].map((n, i) => [n, i % 5]);
   expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
 });
 
-test("worlds that took as much effort run together the next time", () => {
-  const p = program(1, 1, ([n]) => {
+widths("worlds that took as much effort run together the next time: %o", ({ wide }) => {
+  const traced = ([n]: t.Scalar[]) => {
     const sum = variable("sum", 0);
     loop(t.toI32(n), (i) => when(t.gt(i, 2), () => sum.set(t.add(sum.get(), n))));
     return [sum.get()];
-  });
+  };
+  const p = program(1, 1, traced, { wide });
   // more than are put in order together
   const worlds = Array.from({ length: 303 }, (_, i) => [(7 * i) % 40]);
   let lists!: Lists;
@@ -129,17 +133,43 @@ test("worlds that took as much effort run together the next time", () => {
   }
 });
 
-test("worlds that left a loop read after it what they left in its variables", () => {
-  const p = program(2, 1, ([n, x]) => {
+widths("worlds that left a loop read after it what they left in its variables: %o", ({ wide }) => {
+  const traced = ([n, x]: t.Scalar[]) => {
     let last!: ReturnType<typeof variable>;
     loop(t.toI32(n), (i) => {
       last = variable("last");
       last.set(t.mul(x, t.toF32(i)));
     });
     return [last.get()];
-  });
+  };
+  const p = program(2, 1, traced, { wide });
   const worlds = [1, 4, 2, 3].map((n, i) => [n, i + 1]);
   expect(runWasm(p, worlds)).toEqual(runJs(p, "f32", worlds));
+});
+
+widths("a world that is no number, or turns long in a loop, is nothing to the others of its vector: %o", ({ wide }) => {
+  const traced = ([n, x]: t.Scalar[]) => {
+    const list = array("list", 6);
+    const sum = variable("sum", 0);
+    const at = t.toI32(t.clamp(x, 0, 5));
+    loop(t.toI32(n), (i) => {
+      when(
+        t.lt(x, t.toF32(i)),
+        () => list.set(at, t.add(list.get(at), t.div(t.toF32(i), t.sub(x, 1)))),
+        () => sum.set(t.max(sum.get(), t.sqrt(t.sub(x, t.toF32(i))))),
+      );
+      breakIf(t.gt(list.get(t.band(t.toU32(n), 3)), 2));
+    });
+    return [sum.get(), list.get(at), math.exp(x), t.select(t.gt(x, 2), x, t.min(x, sum.get()))];
+  };
+  const p = program(2, 4, traced, { wide });
+  const worlds = [Number.NaN, 1, 2.5, Infinity, 3, -1, Number.NaN, 0, 4, -Infinity, 2].map((x, i) => [(5 * i) % 7, x]);
+  const alone = worlds.map((world) => runWasm(p, [world])[0]);
+  expect(runJs(p, "f32", worlds)).toEqual(alone);
+  // beside any other, at any place, in batches of any size
+  for (let from = 0; from < worlds.length; from++)
+    for (let count = 1; count <= worlds.length - from; count++)
+      expect(runWasm(p, worlds.slice(from, from + count))).toEqual(alone.slice(from, from + count));
 });
 
 test("scratch is not cleared between vectors of worlds, other arrays are", () => {

@@ -20,7 +20,6 @@ import {
   type Bool,
   type Int,
 } from "../../trace/scalar.ts";
-import { current } from "../../trace/graph.ts";
 import { mjtGeom, mjtJoint } from "../../model/enums.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
@@ -308,8 +307,6 @@ export function eachOf(bits: LocalArray, count: number, label: string, body: (bi
  * much and are short.
  */
 function eachTogether(bits: LocalArray, label: string, body: (bit: Int) => void): void {
-  // a world by itself shares no index with others
-  if (current().wide) return eachOf(bits, WORD * bits.length, label, body);
   const isSet = (word: Int, mask: number, at: Int) => ne(band(shr(word, toU32(at)), mask), 0);
   loop(
     bits.length,

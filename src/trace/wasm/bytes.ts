@@ -69,5 +69,4 @@ export const Section = { type: 1, import: 2, function: 3, export: 7, code: 10 } 
 
 /** Types of values, by their codes. */
 export const I32 = 0x7f;
-export const F64 = 0x7c;
 export const V128 = 0x7b;

@@ -1,33 +1,42 @@
 // the body of a function: instructions, and locals that are used again when their values have ended
 import { CorralError } from "../../core/errors.ts";
-import { Bytes, F64, I32, V128 } from "./bytes.ts";
-import { Op32, Simd, type Op32Name, type SimdName } from "./opcodes.ts";
+import { Bytes, I32, V128 } from "./bytes.ts";
+import { Op32, Simd, type FloatName, type Op32Name, type SimdName } from "./opcodes.ts";
 import { hasLaneSelect } from "./relaxed.ts";
 
 /** V8 takes 50,000; parameters are among them. */
 const MOST_LOCALS = 49_000;
 
-/** What a local holds: a vector, an integer, a float64. */
-export type Kind = "vector" | "scalar" | "double";
-const CODES: Readonly<Record<Kind, number>> = { vector: V128, scalar: I32, double: F64 };
+/** The bits of a number: 32, or 64 in a wide lane. */
+export type Bits = number | bigint;
 
-const double = new DataView(new ArrayBuffer(8));
+/** What a local holds: a vector or an integer. */
+export type Kind = "vector" | "scalar";
+const CODES: Readonly<Record<Kind, number>> = { vector: V128, scalar: I32 };
 
-/** Instructions of one function, whose first locals are its parameters. */
+/**
+ * Instructions of one function, whose first locals are its parameters. A vector has a lane for each of four worlds, or of two
+ * in float64: integers and masks are then in both halves of a lane, so that instructions on four words do for both.
+ */
 export class Code {
   readonly bytes = new Bytes();
   /** How deep in blocks this place is, for branches. */
   depth = 0;
   readonly #kinds: Kind[] = [];
-  readonly #free: Record<Kind, number[]> = { vector: [], scalar: [], double: [] };
+  readonly #free: Record<Kind, number[]> = { vector: [], scalar: [] };
   readonly #parameters: number;
+  readonly isWide: boolean;
+  /** The lanes of a vector. */
+  readonly lanes: readonly number[];
 
   /** What runs first: numbers are read once. */
   readonly #prologue = new Bytes();
-  readonly #numbers = new Map<number, number>();
+  readonly #numbers = new Map<Bits, number>();
 
-  constructor(parameters: number) {
+  constructor(parameters: number, isWide: boolean) {
     this.#parameters = parameters;
+    this.isWide = isWide;
+    this.lanes = isWide ? [0, 1] : [0, 1, 2, 3];
   }
 
   /** A local that nothing else uses until it is freed. */
@@ -49,13 +58,13 @@ export class Code {
    * The local of a number in all lanes, read from memory once: where registers are short, engines take it from the stack as
    * an operand, and one from elsewhere by an instruction of its own.
    */
-  number(bits: number, pool: number, offset: () => number): number {
+  number(bits: Bits, pool: number, offset: () => number): number {
     let local = this.#numbers.get(bits);
     if (local === undefined) {
       local = this.#newLocal("vector");
       this.#numbers.set(bits, local);
       const code = this.#prologue.byte(Op32["local.get"]).unsigned(pool);
-      code.byte(0xfd).unsigned(Simd["v128.load32_splat"]).unsigned(2).unsigned(offset());
+      code.byte(0xfd).unsigned(Simd[this.ofLane("load", "_splat")]).unsigned(2).unsigned(offset());
       code.byte(Op32["local.set"]).unsigned(local);
     }
     return local;
@@ -66,17 +75,23 @@ export class Code {
   }
 
   op(...names: Op32Name[]): this {
-    for (const name of names) {
-      const code = Op32[name];
-      if (code > 255) this.bytes.byte(code >> 8);
-      this.bytes.byte(code & 255);
-    }
+    for (const name of names) this.bytes.byte(Op32[name]);
     return this;
   }
 
   simd(name: SimdName): this {
     this.bytes.byte(0xfd).unsigned(Simd[name]);
     return this;
+  }
+
+  /** An instruction of as many floats as there are lanes. */
+  float(name: FloatName): this {
+    return this.simd(this.isWide ? `f64x2.${name}` : `f32x4.${name}`);
+  }
+
+  /** The instruction that reads or writes a lane. */
+  ofLane<B extends "load" | "store", E extends "_splat" | "_zero" | "_lane">(name: B, how: E) {
+    return this.isWide ? (`v128.${name}64${how}` as const) : (`v128.${name}32${how}` as const);
   }
 
   /** Of three vectors on the stack, lanes of the first where the third is true, else of the second. */
@@ -106,36 +121,16 @@ export class Code {
     return this;
   }
 
-  double(value: number): this {
-    double.setFloat64(0, value, true);
-    this.op("f64.const").bytes.append(new Uint8Array(double.buffer));
-    return this;
-  }
-
-  /** A number from an address on the stack. */
-  loadAt(name: "i32.load" | "f32.load" | "f64.load", offset: number): this {
-    this.op(name)
-      .bytes.unsigned(name === "f64.load" ? 3 : 2)
-      .unsigned(offset);
-    return this;
-  }
-
-  /** Writes the number on the stack to the address below it. */
-  storeAt(name: "i32.store" | "f32.store" | "f64.store", offset: number): this {
-    this.op(name)
-      .bytes.unsigned(name === "f64.store" ? 3 : 2)
-      .unsigned(offset);
-    return this;
-  }
-
   /** A 32-bit integer from an address on the stack. */
   loadInt(offset: number): this {
-    return this.loadAt("i32.load", offset);
+    this.op("i32.load").bytes.unsigned(2).unsigned(offset);
+    return this;
   }
 
   /** Writes the 32-bit integer on the stack to the address below it. */
   storeInt(offset: number): this {
-    return this.storeAt("i32.store", offset);
+    this.op("i32.store").bytes.unsigned(2).unsigned(offset);
+    return this;
   }
 
   /** A read or a write of a vector, or of a word of it, at an address on the stack. */
@@ -187,8 +182,31 @@ export class Code {
     return this;
   }
 
-  lane(name: "i32x4.extract_lane" | "i32x4.replace_lane", lane: number): this {
-    this.simd(name).bytes.byte(lane);
+  /** Words of the vector on the stack, in this order. */
+  swizzle(words: readonly number[]): this {
+    const x = this.local("vector");
+    this.tee(x).get(x).release(x);
+    return this.shuffle(words);
+  }
+
+  /** Integers of two lanes as the first two words; and from there into both halves of their lanes. */
+  packed(): this {
+    return this.swizzle([0, 2, 0, 2]);
+  }
+
+  unpacked(): this {
+    return this.swizzle([0, 0, 1, 1]);
+  }
+
+  /** Pushes the integer in a lane of the vector on the stack. */
+  extract(lane: number): this {
+    this.simd("i32x4.extract_lane").bytes.byte(this.isWide ? 2 * lane : lane);
+    return this;
+  }
+
+  /** Puts the integer on the stack into a lane of the vector below it; of a lane of two words into the first. */
+  replace(lane: number): this {
+    this.simd("i32x4.replace_lane").bytes.byte(this.isWide ? 2 * lane : lane);
     return this;
   }
 

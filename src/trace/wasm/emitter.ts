@@ -1,4 +1,4 @@
-// writes a program as one WebAssembly function that runs four worlds: statements, under masks where worlds part
+// writes a program as one WebAssembly function that runs four worlds, or two in float64: statements, under masks where worlds part
 import type { Trace } from "../graph.ts";
 import {
   TraceNode,
@@ -54,9 +54,9 @@ export class Emitter extends Values {
       .loadInt(map.order + 4)
       .tee(list);
     code.open("if");
-    for (let k = 0; k < 4; k++) {
-      code.get(list).get(this.worlds).lane("i32x4.extract_lane", k).int(2).op("i32.shl", "i32.add");
-      code.get(this.#effort).lane("i32x4.extract_lane", k).storeInt(0);
+    for (const k of code.lanes) {
+      code.get(list).get(this.worlds).extract(k).int(2).op("i32.shl", "i32.add");
+      code.get(this.#effort).extract(k).storeInt(0);
     }
     code.close();
     code.release(list);
@@ -156,7 +156,7 @@ export class Emitter extends Values {
       code
         .get(address)
         .get(x)
-        .memory("v128.store32_lane", at + 4 * k, k),
+        .memory(code.ofLane("store", "_lane"), at + this.laneBytes * k, k),
     );
     code.release(x);
     release();
@@ -170,9 +170,9 @@ export class Emitter extends Values {
     if (this.lanes.mask !== undefined) code.get(this.lanes.mask).simd("v128.and");
     code.int(4).simd("i32x4.shl").set(at);
     code.get(FRAME).loadInt(this.map.buffer(ref)).set(base);
-    const all = [0, 1, 2, 3].map((k) => {
+    const all = code.lanes.map((k) => {
       const address = code.local("scalar");
-      code.get(base).get(at).lane("i32x4.extract_lane", k).op("i32.add").set(address);
+      code.get(base).get(at).extract(k).op("i32.add").set(address);
       return address;
     });
     code.release(at, base);
@@ -191,12 +191,18 @@ export class Emitter extends Values {
     });
     code.release(...addresses);
     for (const component of used) {
-      // a column of the four rows
+      // a column of the rows
       const part = component.args[1] as number;
+      const isOdd = part % 2 === 1;
       const pairs = part < 2 ? [0, 4, 1, 5] : [2, 6, 3, 7];
       code.get(rows[0]).get(rows[1]).shuffle(pairs);
-      code.get(rows[2]).get(rows[3]).shuffle(pairs);
-      code.shuffle(part % 2 === 1 ? [2, 3, 6, 7] : [0, 1, 4, 5]);
+      if (!code.isWide) {
+        code.get(rows[2]).get(rows[3]).shuffle(pairs);
+        code.shuffle(isOdd ? [2, 3, 6, 7] : [0, 1, 4, 5]);
+      } else if (component.type === "f32") {
+        if (isOdd) code.swizzle([2, 3, 2, 3]);
+        code.simd("f64x2.promote_low_f32x4");
+      } else code.swizzle(isOdd ? [2, 2, 3, 3] : [0, 0, 1, 1]);
       this.keep(component, "vector");
     }
     code.release(...rows);
@@ -207,14 +213,18 @@ export class Emitter extends Values {
     const columns = values.map((v) => {
       const column = code.local("vector");
       this.push(v, type);
+      if (code.isWide) {
+        if (type === "f32") code.simd("f32x4.demote_f64x2_zero");
+        else code.packed();
+      }
       code.set(column);
       return column;
     });
     const addresses = this.#addresses(index, target);
-    for (let k = 0; k < 4; k++) {
+    for (const k of code.lanes) {
       const pairs = k < 2 ? [0, 4, 1, 5] : [2, 6, 3, 7];
       if (lanes.mask !== undefined) {
-        code.get(lanes.mask).lane("i32x4.extract_lane", k);
+        code.get(lanes.mask).extract(k);
         code.open("if");
       }
       code.get(addresses[k]);

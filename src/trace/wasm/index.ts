@@ -1,15 +1,12 @@
-// back end: a trace as a WebAssembly module, four worlds a vector in float32 or one in float64; bit for bit what JavaScript computes
+// back end: a trace as a WebAssembly module, four worlds a vector in float32 or two in float64; bit for bit what JavaScript computes
 import type { Trace } from "../graph.ts";
 import { analyse, type Liveness } from "../liveness.ts";
 import { Bytes, I32, MAGIC, Section } from "./bytes.ts";
-import type { Code } from "./code.ts";
 import { Emitter } from "./emitter.ts";
 import { MemoryMap } from "./memory-map.ts";
 import { MOST_PAGES } from "./pages.ts";
 import { runBody } from "./run.ts";
 import { PARAMETERS } from "./values.ts";
-import { WideEmitter } from "./wide.ts";
-import { WideMap } from "./wide-map.ts";
 
 /** A kernel as a module, and the memory that it needs; addresses are multiples of 16. */
 export interface WasmKernel {
@@ -35,16 +32,9 @@ export interface WasmKernel {
  * @throws CorralError trace-exact, wasm-locals
  */
 export function toWasm(trace: Trace, live: Liveness = analyse(trace)): WasmKernel {
-  if (trace.wide) {
-    const map = new WideMap(trace, live);
-    return kernelOf(new WideEmitter(trace, live, map).code, runBody(undefined, 1), map);
-  }
   const map = new MemoryMap(trace, live);
-  const emitter = new Emitter(trace, live, map);
-  return kernelOf(emitter.code, runBody(emitter.tellsEffort ? map.order : undefined), map);
-}
-
-function kernelOf(code: Code, run: Bytes, map: MemoryMap | WideMap): WasmKernel {
+  const { code, tellsEffort } = new Emitter(trace, live, map);
+  const run = runBody(tellsEffort ? map.order : undefined, code.lanes.length);
   const types = (...lists: number[]) =>
     lists.reduce(
       (out, count) => out.byte(0x60).unsigned(count).append(new Uint8Array(count).fill(I32)).unsigned(0),

@@ -1,8 +1,8 @@
-// the column of WebAssembly in the table of operations: how each is computed of vectors of four worlds
+// the column of WebAssembly in the table of operations: how each is computed of vectors of four worlds, or of two in float64
 import { operandType, type Operand, type TraceNode } from "../nodes.ts";
 import { exactOnly, type Computed, type Type } from "../operations.ts";
-import type { Code } from "./code.ts";
-import type { Op32Name, SimdName } from "./opcodes.ts";
+import type { Bits, Code } from "./code.ts";
+import type { FloatName, IntegerName, Op32Name, SimdName } from "./opcodes.ts";
 
 /** A condition that is pushed as it is or as its opposite, whichever takes fewer instructions. */
 export interface Test {
@@ -18,6 +18,7 @@ interface Operands {
   push(i: number): void;
   /** Pushes one number in all lanes. */
   splat(value: number, type: Type): void;
+  splatBits(bits: Bits): void;
   /** Pushes an operand as an integer if it is the same in all lanes. */
   isUniform(i: number): boolean;
   pushScalar(i: number): void;
@@ -27,18 +28,19 @@ interface Operands {
 }
 
 /** One instruction, by the type of the operands; or several. */
-type Vectors = Partial<Record<Type, SimdName>> | ((o: Operands) => void);
+type Vectors = Partial<Record<Type, SimdName | Float>> | ((o: Operands) => void);
 
-const floats = (name: SimdName): Vectors => ({ f32: name });
+/** An instruction on floats of the lanes' size. */
+type Float = `float.${FloatName}`;
+const floats = (name: FloatName): Vectors => ({ f32: `float.${name}` });
 const words = (name: SimdName): Vectors => ({ u32: name });
 const masks = (name: SimdName): Vectors => ({ bool: name });
 
 /** The same instruction of floats, signed and unsigned integers. */
-type Instruction<P extends string> = SimdName extends infer N ? (N extends `${P}.${infer I}` ? I : never) : never;
-const numbers = (float: Instruction<"f32x4">, signed: Instruction<"i32x4">, unsigned = signed) => ({
-  f32: `f32x4.${float}` as SimdName,
-  i32: `i32x4.${signed}` as SimdName,
-  u32: `i32x4.${unsigned}` as SimdName,
+const numbers = (float: FloatName, signed: IntegerName, unsigned = signed) => ({
+  f32: `float.${float}` as const,
+  i32: `i32x4.${signed}` as const,
+  u32: `i32x4.${unsigned}` as const,
 });
 const compared = (name: "lt" | "le" | "gt" | "ge"): Vectors => numbers(name, `${name}_s`, `${name}_u`);
 
@@ -53,15 +55,16 @@ function byLanes({ code, push }: Operands, lane: (x: () => void, y: () => void) 
   code.set(x);
   push(1);
   code.set(y).get(x).set(out);
-  for (let k = 0; k < 4; k++) {
+  for (const k of code.lanes) {
     code.get(out);
     lane(
-      () => code.get(x).lane("i32x4.extract_lane", k),
-      () => code.get(y).lane("i32x4.extract_lane", k),
+      () => code.get(x).extract(k),
+      () => code.get(y).extract(k),
     );
-    code.lane("i32x4.replace_lane", k).set(out);
+    code.replace(k).set(out);
   }
   code.get(out).release(x, y, out);
+  if (code.isWide) code.swizzle([0, 0, 2, 2]);
 }
 
 /** 1 << n, as the float that has n for its exponent: its opposite, since 2^31 has no signed integer. */
@@ -73,11 +76,23 @@ function powerOfTwo({ code, push, splat }: Operands): void {
   code.simd("i32x4.add").simd("i32x4.trunc_sat_f32x4_s").simd("i32x4.neg");
 }
 
+/** Of two lanes all words are shifted by what each asks for. */
+function shiftLanes({ code, push }: Operands, name: SimdName): void {
+  const [x, by] = [code.local("vector"), code.local("vector")];
+  push(0);
+  code.set(x);
+  push(1);
+  code.set(by);
+  for (const k of code.lanes) code.get(x).get(by).extract(k).simd(name);
+  code.shuffle([0, 1, 6, 7]).release(x, by);
+}
+
 const shift =
   (vector: SimdName, scalar: Op32Name) =>
   (o: Operands): void => {
     if (!o.isUniform(1)) {
       if (scalar === "i32.shl" && o.node.args[0] === 1) return powerOfTwo(o);
+      if (o.code.isWide) return shiftLanes(o, vector);
       return byLanes(o, (x, y) => {
         x();
         y();
@@ -95,7 +110,7 @@ function quotient(o: Operands): void {
   if (node.type === "f32") {
     o.push(0);
     o.push(1);
-    code.simd("f32x4.div");
+    code.float("div");
     return;
   }
   const [a, b] = [code.local("scalar"), code.local("scalar")];
@@ -145,20 +160,21 @@ const extreme =
   (name: "min" | "max"): Vectors =>
   ({ code, node, push, splat }) => {
     const at = node.args.findIndex((a) => typeof a === "number");
-    const bound = Math.fround(Number(node.args[at]));
+    const bound = code.isWide ? Number(node.args[at]) : Math.fround(Number(node.args[at]));
     if (node.type !== "f32" || at < 0 || Number.isNaN(bound) || Object.is(bound, -0)) {
       push(0);
       push(1);
-      code.simd(node.type === "f32" ? `f32x4.${name}` : `i32x4.${name}_${node.type === "i32" ? "s" : "u"}`);
+      if (node.type === "f32") code.float(name);
+      else code.simd(`i32x4.${name}_${node.type === "i32" ? "s" : "u"}`);
       return;
     }
     push(1 - at);
     push(at);
-    code.simd(`f32x4.p${name}`);
+    code.float(`p${name}`);
     if (name === "min" || bound !== 0) return;
     // -0 is kept beside 0, and is 0 when 0 is added
     splat(0, "f32");
-    code.simd("f32x4.add");
+    code.float("add");
   };
 
 /** 1, -1, or the number itself: a zero or NaN. */
@@ -170,9 +186,9 @@ function sign({ code, push, splat }: Operands): void {
   splat(-1, "f32");
   code.get(x).get(x);
   splat(0, "f32");
-  code.simd("f32x4.lt").select().get(x);
+  code.float("lt").select().get(x);
   splat(0, "f32");
-  code.simd("f32x4.gt").select().release(x);
+  code.float("gt").select().release(x);
 }
 
 /** The lowest bit is a power of two: its exponent as a float; -1 for 0. */
@@ -194,39 +210,54 @@ function lowestBit({ code, push, splat }: Operands): void {
 
 /** Of floats, bits of the sign are changed by a constant from memory: engines make one with two instructions. */
 const signless =
-  (name: "neg" | "abs", change: SimdName, bits: number): Vectors =>
-  ({ code, node, push, splat }) => {
+  (name: "neg" | "abs", change: SimdName, bits: number, wideBits: bigint): Vectors =>
+  ({ code, node, push, splatBits }) => {
     push(0);
     // a word has no sign
     if (node.type === "u32" && name === "abs") return;
     if (node.type !== "f32") return void code.simd(`i32x4.${name}`);
-    splat(bits, "i32");
+    splatBits(code.isWide ? wideBits : bits);
     code.simd(change);
   };
 
 /** Truth as 1 or 0, integers as they are, floats by an instruction. */
 const integer =
-  (of: SimdName) =>
+  (sign: "s" | "u") =>
   ({ code, node, push, splat }: Operands): void => {
     const from = operandType(node, 0);
     push(0);
-    if (from === "f32") code.simd(of);
+    if (from === "f32" && code.isWide) code.simd(`i32x4.trunc_sat_f64x2_${sign}_zero`).unpacked();
+    else if (from === "f32") code.simd(`i32x4.trunc_sat_f32x4_${sign}`);
     if (from !== "bool") return;
     splat(1, "i32");
     code.simd("v128.and");
   };
 
-function float({ code, node, push, splat, written }: Operands): void {
+function float({ code, node, push, splat, isUniform, written }: Operands): void {
   const from = operandType(node, 0);
   push(0);
-  if (from === "i32") code.simd("f32x4.convert_i32x4_s");
+  if (from === "bool") {
+    splat(1, "f32");
+    code.simd("v128.and");
+  }
+  if (from !== "i32" && from !== "u32") return;
   // shifted, it is below 2^31
   const by = written(0)?.op === "shr" ? written(0)!.args[1] : 0;
-  const isSmall = typeof by === "number" && (by & 31) > 0;
-  if (from === "u32") code.simd(isSmall ? "f32x4.convert_i32x4_s" : "f32x4.convert_i32x4_u");
-  if (from !== "bool") return;
-  splat(1, "f32");
-  code.simd("v128.and");
+  const sign = from === "i32" || (typeof by === "number" && (by & 31) > 0) ? "s" : "u";
+  if (!code.isWide) return void code.simd(`f32x4.convert_i32x4_${sign}`);
+  if (!isUniform(0)) code.packed();
+  code.simd(`f64x2.convert_low_i32x4_${sign}`);
+}
+
+/** The bits of a number's float32. */
+function toBits({ code, push }: Operands): void {
+  push(0);
+  if (code.isWide) code.simd("f32x4.demote_f64x2_zero").unpacked();
+}
+
+function fromBits({ code, push }: Operands): void {
+  push(0);
+  if (code.isWide) code.packed().simd("f64x2.promote_low_f32x4");
 }
 
 const same = ({ push }: Operands): void => push(0);
@@ -236,11 +267,11 @@ const VECTORS: Readonly<Record<Computed, Vectors>> = {
   sub: numbers("sub", "sub"),
   mul: numbers("mul", "mul"),
   div: quotient,
-  neg: signless("neg", "v128.xor", -0x80000000),
-  abs: signless("abs", "v128.and", 0x7fffffff),
-  sqrt: floats("f32x4.sqrt"),
-  floor: floats("f32x4.floor"),
-  round: floats("f32x4.nearest"),
+  neg: signless("neg", "v128.xor", -0x80000000, -(2n ** 63n)),
+  abs: signless("abs", "v128.and", 0x7fffffff, 2n ** 63n - 1n),
+  sqrt: floats("sqrt"),
+  floor: floats("floor"),
+  round: floats("nearest"),
   sign,
   min: extreme("min"),
   max: extreme("max"),
@@ -266,10 +297,10 @@ const VECTORS: Readonly<Record<Computed, Vectors>> = {
   ctz: lowestBit,
 
   f32: float,
-  i32: integer("i32x4.trunc_sat_f32x4_s"),
-  u32: integer("i32x4.trunc_sat_f32x4_u"),
-  bitcast_u32: same,
-  bitcast_f32: same,
+  i32: integer("s"),
+  u32: integer("u"),
+  bitcast_u32: toBits,
+  bitcast_f32: fromBits,
   hide: same,
 
   math_sin: host,
@@ -286,6 +317,8 @@ const VECTORS: Readonly<Record<Computed, Vectors>> = {
 /** Operations whose operands may change places, NaN of the same bits aside. */
 const COMMUTATIVE: ReadonlySet<Computed> = new Set<Computed>(["add", "mul"]);
 
+const isFloat = (name: SimdName | Float): name is Float => name.startsWith("float.");
+
 /** Emits an operation on vectors. */
 export function emitVectors(op: Computed, o: Operands): void {
   const how = VECTORS[op];
@@ -295,7 +328,8 @@ export function emitVectors(op: Computed, o: Operands): void {
   // the second operand may be read from memory
   const isSwapped = COMMUTATIVE.has(op) && typeof o.node.args[0] === "number";
   for (const i of isSwapped ? [1, 0] : o.node.args.keys()) o.push(i);
-  o.code.simd(name);
+  if (isFloat(name)) o.code.float(name.slice("float.".length) as FloatName);
+  else o.code.simd(name);
 }
 
 /** Integers that are the same in all lanes stay outside of vectors: indices, bounds, and what decides on them. */

@@ -2,9 +2,10 @@
 import type { Trace } from "../graph.ts";
 import type { ArrayRef, BufferRef, ParamRef, TableRef } from "../nodes.ts";
 import type { Liveness } from "../liveness.ts";
-import { helpers } from "../operations.ts";
+import { helpers, type Type } from "../operations.ts";
+import type { Bits } from "./code.ts";
 
-/** Bytes of a vector: the values of four worlds. */
+/** Bytes of a vector: the values of four worlds, or of two in float64. */
 export const VECTOR = 16;
 
 /** Where the first number of a table is in the pool, and how far each next one is from it. */
@@ -14,13 +15,14 @@ export interface TablePlace {
 }
 
 /** Bytes between what has one index and the next. */
-export type Stride = 4 | 8 | 16;
+export type Stride = 4 | 8 | 16 | 32;
 
 /**
- * Offsets in the frame of a kernel, one for each thread: addresses of buffers, parameters, private arrays with one element
- * more, which indices without a place in them read and write.
+ * Offsets in the two blocks of memory of a kernel. Its frame, one for each thread: addresses of buffers, parameters, private
+ * arrays with one element more, which indices without a place in them read and write. Its pool, which is shared: tables, then
+ * constants.
  */
-export class FrameMap {
+export class MemoryMap {
   readonly buffers: readonly string[];
   /** Offset in the frame of the addresses of two lists of words: worlds in the order in which they run, and their effort. */
   readonly order: number;
@@ -32,9 +34,16 @@ export class FrameMap {
   readonly end: number;
   readonly #arrayAt = new Map<ArrayRef, number>();
   readonly #refs: readonly BufferRef[];
+  readonly #isWide: boolean;
+  readonly #tableAt = new Map<TableRef, TablePlace>();
+  /** Words of all tables. */
+  #tableWords = 0;
+  /** Constants. */
+  readonly #words: number[] = [];
+  readonly #constants = new Map<Bits, number>();
 
-  /** `element`: the bytes of an element of an array. */
-  constructor(trace: Trace, live: Liveness, element: number) {
+  constructor(trace: Trace, live: Liveness) {
+    this.#isWide = trace.wide;
     this.#refs = trace.buffers;
     this.buffers = trace.buffers.map((b) => b.name);
     this.order = 4 * trace.buffers.length;
@@ -45,12 +54,24 @@ export class FrameMap {
       for (const a of arrays) {
         if (!live.liveArrays.has(a.id)) continue;
         this.#arrayAt.set(a, at);
-        at += (a.length + 1) * element;
+        at += (a.length + 1) * VECTOR;
       }
       return at;
     };
     this.zeroed = { from, to: place(trace.arrays.filter((a) => !a.isScratch)) };
     this.end = Math.ceil(place(trace.arrays.filter((a) => a.isScratch)) / VECTOR) * VECTOR;
+    this.#placeTables(trace.tables);
+  }
+
+  #placeTables(tables: readonly TableRef[]): void {
+    const lane = this.#isWide ? 8 : 4;
+    let end = 0;
+    for (const columns of columnsOf(tables)) {
+      const bytes = (lane * (columns.length > 2 ? 4 : columns.length)) as Stride;
+      columns.forEach((t, k) => this.#tableAt.set(t, { offset: end + lane * k, bytes }));
+      end += bytes * columns[0].values.length;
+    }
+    this.#tableWords = end / 4;
   }
 
   /** Offset of a buffer's address in the frame. */
@@ -65,38 +86,19 @@ export class FrameMap {
   array(ref: ArrayRef): number {
     return this.#arrayAt.get(ref)!;
   }
-}
-
-/** Offsets in the two blocks of memory of a kernel: its frame, and its pool, which is shared: tables, then constants. */
-export class MemoryMap extends FrameMap {
-  readonly #tableAt = new Map<TableRef, TablePlace>();
-  /** Words of all tables. */
-  readonly #tableWords: number;
-  readonly #words: number[] = [];
-  readonly #constants = new Map<number, number>();
-
-  constructor(trace: Trace, live: Liveness) {
-    super(trace, live, VECTOR);
-    let end = 0;
-    for (const columns of columnsOf(trace.tables)) {
-      const bytes: Stride = columns.length > 2 ? 16 : columns.length === 2 ? 8 : 4;
-      columns.forEach((t, k) => this.#tableAt.set(t, { offset: 4 * (end + k), bytes }));
-      end += (bytes / 4) * columns[0].values.length;
-    }
-    this.#tableWords = end;
-  }
 
   /** Where a table is in the pool. */
   table(ref: TableRef): TablePlace {
     return this.#tableAt.get(ref)!;
   }
 
-  /** Offset of a word in the pool. */
-  constant(bits: number): number {
+  /** Offset of a number's bits in the pool. */
+  constant(bits: Bits): number {
     let at = this.#constants.get(bits);
     if (at === undefined) {
       at = 4 * (this.#tableWords + this.#words.length);
-      this.#words.push(bits);
+      if (typeof bits === "number") this.#words.push(bits);
+      else this.#words.push(Number(BigInt.asIntN(32, bits)), Number(bits >> 32n));
       this.#constants.set(bits, at);
     }
     return at;
@@ -104,15 +106,27 @@ export class MemoryMap extends FrameMap {
 
   get pool(): Int32Array<ArrayBuffer> {
     const pool = new Int32Array(this.#tableWords + this.#words.length);
-    const floats = new Float32Array(pool.buffer);
+    const floats = this.#isWide ? new Float64Array(pool.buffer) : new Float32Array(pool.buffer);
     for (const [{ type, values }, { offset, bytes }] of this.#tableAt) {
-      const words = type === "f32" ? floats : pool;
-      if (bytes === 4) words.set(values, offset / 4);
-      else for (let i = 0, at = offset / 4; i < values.length; i++, at += bytes / 4) words[at] = values[i];
+      if (type === "f32") {
+        const size = floats.BYTES_PER_ELEMENT;
+        fill(floats, values, offset / size, bytes / size);
+      } else for (const half of this.#isWide ? [0, 1] : [0]) fill(pool, values, offset / 4 + half, bytes / 4);
     }
     pool.set(this.#words, this.#tableWords);
     return pool;
   }
+}
+
+/** Writes values at every so many elements, from one on. */
+function fill(
+  into: Int32Array | Float32Array | Float64Array,
+  values: ArrayLike<number>,
+  from: number,
+  step: number,
+): void {
+  if (step === 1) into.set(values, from);
+  else for (let i = 0, at = from; i < values.length; i++, at += step) into[at] = values[i];
 }
 
 /**
@@ -135,5 +149,12 @@ function columnsOf(tables: readonly TableRef[]): TableRef[][] {
   return all;
 }
 
-/** The bits of a float32, as a signed word. */
-export const bitsOf = (x: number): number => helpers.bitsOf(Math.fround(x)) | 0;
+const double = new DataView(new ArrayBuffer(8));
+
+/** The bits of a number in a lane, signed. */
+export function bitsOf(value: number, type: Type, isWide: boolean): Bits {
+  if (!isWide) return type === "f32" ? helpers.bitsOf(Math.fround(value)) | 0 : value | 0;
+  if (type === "f32") double.setFloat64(0, value);
+  else for (const half of [0, 4]) double.setInt32(half, value | 0);
+  return double.getBigInt64(0);
+}

@@ -1,6 +1,6 @@
 // instructions by their names in the specification of WebAssembly
 
-/** Control flow, 32-bit integers, and float64; those of two bytes with their prefix. */
+/** Control flow and 32-bit integers. */
 export const Op32 = {
   block: 0x02,
   loop: 0x03,
@@ -16,13 +16,8 @@ export const Op32 = {
   "local.set": 0x21,
   "local.tee": 0x22,
   "i32.load": 0x28,
-  "f32.load": 0x2a,
-  "f64.load": 0x2b,
   "i32.store": 0x36,
-  "f32.store": 0x38,
-  "f64.store": 0x39,
   "i32.const": 0x41,
-  "f64.const": 0x44,
   "i32.eqz": 0x45,
   "i32.eq": 0x46,
   "i32.ne": 0x47,
@@ -34,13 +29,6 @@ export const Op32 = {
   "i32.le_u": 0x4d,
   "i32.ge_s": 0x4e,
   "i32.ge_u": 0x4f,
-  "f64.eq": 0x61,
-  "f64.ne": 0x62,
-  "f64.lt": 0x63,
-  "f64.gt": 0x64,
-  "f64.le": 0x65,
-  "f64.ge": 0x66,
-  "i32.ctz": 0x68,
   "i32.add": 0x6a,
   "i32.sub": 0x6b,
   "i32.mul": 0x6c,
@@ -51,32 +39,14 @@ export const Op32 = {
   "i32.xor": 0x73,
   "i32.shl": 0x74,
   "i32.shr_u": 0x76,
-  "f64.abs": 0x99,
-  "f64.neg": 0x9a,
-  "f64.floor": 0x9c,
-  "f64.nearest": 0x9e,
-  "f64.sqrt": 0x9f,
-  "f64.add": 0xa0,
-  "f64.sub": 0xa1,
-  "f64.mul": 0xa2,
-  "f64.div": 0xa3,
-  "f64.min": 0xa4,
-  "f64.max": 0xa5,
-  "f32.demote_f64": 0xb6,
-  "f64.convert_i32_s": 0xb7,
-  "f64.convert_i32_u": 0xb8,
-  "f64.promote_f32": 0xbb,
-  "i32.reinterpret_f32": 0xbc,
-  "f32.reinterpret_i32": 0xbe,
-  "i32.trunc_sat_f64_s": 0xfc02,
-  "i32.trunc_sat_f64_u": 0xfc03,
 } as const;
 export type Op32Name = keyof typeof Op32;
 
-/** Vectors of four, after the prefix 0xfd. */
+/** Vectors, after the prefix 0xfd. */
 export const Simd = {
   "v128.load": 0,
   "v128.load32_splat": 9,
+  "v128.load64_splat": 10,
   "v128.store": 11,
   "v128.const": 12,
   "i8x16.shuffle": 13,
@@ -99,6 +69,12 @@ export const Simd = {
   "f32x4.gt": 68,
   "f32x4.le": 69,
   "f32x4.ge": 70,
+  "f64x2.eq": 71,
+  "f64x2.ne": 72,
+  "f64x2.lt": 73,
+  "f64x2.gt": 74,
+  "f64x2.le": 75,
+  "f64x2.ge": 76,
   "v128.not": 77,
   "v128.and": 78,
   "v128.andnot": 79,
@@ -107,10 +83,17 @@ export const Simd = {
   "v128.bitselect": 82,
   "v128.any_true": 83,
   "v128.load32_lane": 86,
+  "v128.load64_lane": 87,
   "v128.store32_lane": 90,
+  "v128.store64_lane": 91,
   "v128.load32_zero": 92,
+  "v128.load64_zero": 93,
+  "f32x4.demote_f64x2_zero": 94,
+  "f64x2.promote_low_f32x4": 95,
   "f32x4.floor": 104,
   "f32x4.nearest": 106,
+  "f64x2.floor": 117,
+  "f64x2.nearest": 148,
   "i32x4.abs": 160,
   "i32x4.neg": 161,
   "i32x4.shl": 171,
@@ -133,10 +116,29 @@ export const Simd = {
   "f32x4.max": 233,
   "f32x4.pmin": 234,
   "f32x4.pmax": 235,
+  "f64x2.sqrt": 239,
+  "f64x2.add": 240,
+  "f64x2.sub": 241,
+  "f64x2.mul": 242,
+  "f64x2.div": 243,
+  "f64x2.min": 244,
+  "f64x2.max": 245,
+  "f64x2.pmin": 246,
+  "f64x2.pmax": 247,
   "i32x4.trunc_sat_f32x4_s": 248,
   "i32x4.trunc_sat_f32x4_u": 249,
   "f32x4.convert_i32x4_s": 250,
   "f32x4.convert_i32x4_u": 251,
+  "i32x4.trunc_sat_f64x2_s_zero": 252,
+  "i32x4.trunc_sat_f64x2_u_zero": 253,
+  "f64x2.convert_low_i32x4_s": 254,
+  "f64x2.convert_low_i32x4_u": 255,
   "i32x4.relaxed_laneselect": 267,
 } as const;
 export type SimdName = keyof typeof Simd;
+
+/** The instructions of a prefix. */
+type Of<P extends string> = SimdName extends infer N ? (N extends `${P}.${infer I}` ? I : never) : never;
+/** Instructions of floats of either size. */
+export type FloatName = Of<"f32x4"> & Of<"f64x2">;
+export type IntegerName = Of<"i32x4">;

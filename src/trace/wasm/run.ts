@@ -1,4 +1,4 @@
-// the function of a kernel that runs many worlds, four at a time, of which like ones go together
+// the function of a kernel that runs many worlds, a vector at a time, of which like ones go together
 import { Bytes, I32 } from "./bytes.ts";
 import { Op32, type Op32Name } from "./opcodes.ts";
 
@@ -16,7 +16,7 @@ const PARAMETERS = 5;
  * run(from, to, last, frame, pool): the function, so many worlds at a time. With the offset of its two lists in the frame, worlds
  * that took as much effort in their last run go together: lanes wait less for each other.
  */
-export function runBody(order: number | undefined, atOnce: 1 | 4 = 4): Bytes {
+export function runBody(order: number | undefined, atOnce: number): Bytes {
   const out = new Bytes();
   const op = (...names: Op32Name[]) => names.forEach((name) => out.byte(Op32[name]));
   const get = (...locals: number[]) => locals.forEach((local) => out.byte(Op32["local.get"]).unsigned(local));
@@ -109,7 +109,7 @@ export function runBody(order: number | undefined, atOnce: 1 | 4 = 4): Bytes {
     get(TO, LAST);
     op("i32.gt_s");
     open("if");
-    for (const k of [4, 8, 12]) {
+    for (let k = 4; k < 4 * atOnce; k += 4) {
       at(ORDER, LAST);
       at(ORDER, LAST);
       load();

@@ -1,4 +1,4 @@
-// values of a program as vectors of four worlds: what is pushed for an operand, and the locals that values have
+// values of a program as vectors of several worlds: what is pushed for an operand, and the locals that values have
 import type { Trace } from "../graph.ts";
 import type { Type } from "../operations.ts";
 import {
@@ -13,7 +13,7 @@ import {
 import type { Liveness } from "../liveness.ts";
 import { isComputed, type Computed } from "../operations.ts";
 import { Addresses } from "./addresses.ts";
-import { Code } from "./code.ts";
+import { Code, type Bits } from "./code.ts";
 import { emitVectors, SCALARS, type Test } from "./instructions.ts";
 import { bitsOf, VECTOR, type MemoryMap, type Stride } from "./memory-map.ts";
 import { Survey } from "./survey.ts";
@@ -31,7 +31,7 @@ export interface Lanes {
 
 /** Writes expressions; statements are written by what extends it. */
 export class Values {
-  readonly code = new Code(PARAMETERS);
+  readonly code: Code;
   protected readonly live: Liveness;
   protected readonly map: MemoryMap;
   protected readonly survey: Survey;
@@ -40,11 +40,13 @@ export class Values {
   protected readonly variables = new Map<VarRef, number>();
   protected readonly worlds: number;
   protected lanes: Lanes = { mask: undefined, outer: undefined };
-  protected readonly addresses = new Addresses(this.code);
+  protected readonly addresses: Addresses;
   /** Values by the statement that uses them last, of the blocks around this place. */
   protected ends = new Map<number, TraceNode[]>();
 
   constructor(trace: Trace, live: Liveness, map: MemoryMap) {
+    this.code = new Code(PARAMETERS, trace.wide);
+    this.addresses = new Addresses(this.code);
     this.live = live;
     this.map = map;
     this.survey = new Survey(trace, live);
@@ -57,13 +59,21 @@ export class Values {
     const order = code.local("scalar");
     code.get(FRAME).loadInt(map.order).tee(order);
     code.open("if");
-    code.get(order).get(FIRST).int(2).op("i32.shl", "i32.add").memory("v128.load", 0).set(this.worlds);
-    code.op("else");
+    code.get(order).get(FIRST).int(2).op("i32.shl", "i32.add");
+    if (code.isWide) code.memory("v128.load64_zero", 0).tee(this.worlds).get(this.worlds).shuffle([0, 0, 1, 1]);
+    else code.memory("v128.load", 0);
+    code.set(this.worlds).op("else");
     // lanes beyond the last world do again what its lane does
-    code.get(FIRST).simd("i32x4.splat").constant([0, 1, 2, 3]).simd("i32x4.add");
+    code.get(FIRST).simd("i32x4.splat");
+    code.constant(code.isWide ? [0, 0, 1, 1] : [0, 1, 2, 3]).simd("i32x4.add");
     code.get(LAST).simd("i32x4.splat").simd("i32x4.min_s").set(this.worlds);
     code.close();
     code.release(order);
+  }
+
+  /** Bytes of a lane. */
+  protected get laneBytes(): number {
+    return VECTOR / this.code.lanes.length;
   }
 
   protected resolved(a: Operand): Operand {
@@ -71,8 +81,12 @@ export class Values {
   }
 
   protected splat(value: number | boolean, type: Type): void {
-    const bits = type === "bool" ? (value ? -1 : 0) : type === "f32" ? bitsOf(Number(value)) : Number(value) | 0;
-    if (bits === 0 || bits === -1) this.code.constant([bits, bits, bits, bits]);
+    this.splatBits(type === "bool" ? (value ? -1 : 0) : bitsOf(Number(value), type, this.code.isWide));
+  }
+
+  protected splatBits(bits: Bits): void {
+    const word = Number(bits);
+    if (word === 0 || word === -1) this.code.constant([word, word, word, word]);
     else this.code.get(this.code.number(bits, POOL, () => this.map.constant(bits)));
   }
 
@@ -153,6 +167,7 @@ export class Values {
         node,
         push: (i) => this.push(args[i], operandType(node, i)),
         splat: (value, type) => this.splat(value, type),
+        splatBits: (bits) => this.splatBits(bits),
         isUniform: (i) => this.survey.isUniform(args[i]),
         pushScalar: (i) => this.pushScalar(args[i]),
         test: (i) => this.test(args[i]),
@@ -162,6 +177,7 @@ export class Values {
     switch (op) {
       case "param":
         code.get(FRAME).memory("v128.load32_splat", map.param(node.source as ParamRef));
+        if (code.isWide && node.type === "f32") code.simd("f64x2.promote_low_f32x4");
         return;
       case "table": {
         const ref = node.source as TableRef;
@@ -169,7 +185,7 @@ export class Values {
         if (!this.survey.isUniform(args[0])) return this.gather(args[0], ref.values.length - 1, bytes, POOL, offset, 0);
         code.get(POOL);
         this.offset(args[0], bytes);
-        code.op("i32.add").memory("v128.load32_splat", offset);
+        code.op("i32.add").memory(code.ofLane("load", "_splat"), offset);
         return;
       }
       case "load":
@@ -189,7 +205,8 @@ export class Values {
 
   protected element(index: Operand, ref: ArrayRef): void {
     const { code, map } = this;
-    if (!this.survey.isUniform(index)) return this.gather(index, ref.length, VECTOR, FRAME, map.array(ref), 4);
+    if (!this.survey.isUniform(index))
+      return this.gather(index, ref.length, VECTOR, FRAME, map.array(ref), this.laneBytes);
     code.memory("v128.load", this.pushElement(index, ref));
   }
 
@@ -204,15 +221,15 @@ export class Values {
     return map.array(ref);
   }
 
-  /** Words at an index of each lane, at most `most`; those of a lane `stride` bytes after those of the lane before. */
+  /** Numbers at an index of each lane, at most `most`; those of a lane `stride` bytes after those of the lane before. */
   protected gather(index: Operand, most: number, bytes: Stride, base: number, offset: number, stride: number): void {
     const { code } = this;
     const { to, release } = this.lanesAddresses("at", index, most, bytes, base, () => {});
     const out = code.local("vector");
     to.forEach((address, k) => {
       code.get(address);
-      if (k === 0) code.memory("v128.load32_zero", offset);
-      else code.get(out).memory("v128.load32_lane", offset + k * stride, k);
+      if (k === 0) code.memory(code.ofLane("load", "_zero"), offset);
+      else code.get(out).memory(code.ofLane("load", "_lane"), offset + k * stride, k);
       code.set(out);
     });
     code.get(out).release(out);
@@ -242,9 +259,9 @@ export class Values {
     code.simd("i32x4.min_u");
     blend();
     code.int(Math.log2(bytes)).simd("i32x4.shl").set(at);
-    const to = [0, 1, 2, 3].map((k) => {
+    const to = code.lanes.map((k) => {
       const address = code.local("scalar");
-      code.get(base).get(at).lane("i32x4.extract_lane", k).op("i32.add").set(address);
+      code.get(base).get(at).extract(k).op("i32.add").set(address);
       return address;
     });
     code.release(at);
