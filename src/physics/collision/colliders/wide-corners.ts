@@ -4,33 +4,34 @@ import type { Hulls } from "../../../model/hulls.ts";
 /** Corners beside the first that meet a plane. */
 export const OTHERS = 3;
 
-/** Twice the area of a quadrilateral. */
-function area(a: readonly number[], b: readonly number[], c: readonly number[], d: readonly number[]): number {
-  const diagonal = c.map((x, k) => x - a[k]);
-  const twice = (p: readonly number[]) => {
-    const [x, y, z] = p.map((v, k) => v - a[k]);
-    const [u, v, w] = diagonal;
-    return Math.sqrt((y * w - z * v) ** 2 + (z * u - x * w) ** 2 + (x * v - y * u) ** 2);
-  };
-  return twice(b) + twice(d);
+/** Twice the area of the triangle of three points [3 * points]: hulls have many corners, so that no list is made of them. */
+function twice(points: Float64Array, a: number, c: number, p: number): number {
+  const [u, v, w] = [points[c] - points[a], points[c + 1] - points[a + 1], points[c + 2] - points[a + 2]];
+  const [x, y, z] = [points[p] - points[a], points[p + 1] - points[a + 1], points[p + 2] - points[a + 2]];
+  return Math.sqrt((y * w - z * v) ** 2 + (z * u - x * w) ** 2 + (x * v - y * u) ** 2);
 }
 
 /**
- * Of `count` corners, counted from the first, three that make a large quadrilateral with it: the last goes round as long as the
- * area grows, the two before it follow. Areas of polygons from files tie to float32's last place.
+ * Of the corners of a polygon, counted from `start`, three that make a large quadrilateral with it: the last goes round as long as
+ * the area grows, the two before it follow. Areas of polygons from files tie to float32's last place.
  */
-function widest(count: number, vertex: (i: number) => readonly number[]): [number, number, number] {
+function widest(points: Float64Array, start: number): [number, number, number] {
+  const count = points.length / 3;
   const place: [number, number, number] = [1, 2, 3];
-  const origin = vertex(0);
-  const of = (at: readonly number[]) => area(origin, ...(at.map(vertex) as [number[], number[], number[]]));
-  let most = of(place);
+  const at = (i: number) => 3 * ((start + i) % count);
+  const of = (b: number, c: number, d: number) =>
+    twice(points, at(0), at(c), at(b)) + twice(points, at(0), at(c), at(d));
+  let most = of(...place);
   const advance = (which: number, then: () => void): void => {
     for (let turn = 0; turn < 2 * count; turn++) {
-      const moved = place.map((i, k) => (k === which ? (i + 1) % count : i));
-      const larger = of(moved);
-      if (!(larger > most)) return;
+      const before = place[which];
+      place[which] = (before + 1) % count;
+      const larger = of(place[0], place[1], place[2]);
+      if (!(larger > most)) {
+        place[which] = before;
+        return;
+      }
       most = larger;
-      place[which] = moved[which];
       then();
     }
   };
@@ -51,11 +52,10 @@ export function wideCorners(hulls: Hulls): { first: Int32Array; corners: Int32Ar
     if (count <= OTHERS + 1) return 0;
     const begin = corners.length;
     const at = hulls.polyvertadr[p];
-    for (let start = 0; start < count; start++) {
-      const corner = (i: number) => hulls.polyvert[at + ((start + i) % count)];
-      const vertex = (i: number) => Array.from(hulls.vert.subarray(3 * corner(i), 3 * corner(i) + 3));
-      corners.push(...widest(count, vertex).map(corner));
-    }
+    const points = new Float64Array(3 * count);
+    for (let i = 0; i < 3 * count; i++) points[i] = hulls.vert[3 * hulls.polyvert[at + Math.floor(i / 3)] + (i % 3)];
+    for (let start = 0; start < count; start++)
+      corners.push(...widest(points, start).map((i) => hulls.polyvert[at + ((start + i) % count)]));
     return begin;
   });
   return { first, corners: Int32Array.from(corners) };

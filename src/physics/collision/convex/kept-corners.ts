@@ -6,19 +6,20 @@ const MOST_CORNERS = 64;
 /** Bits of each of the four numbers. */
 export const KEPT_BITS = 8;
 
-type Point = readonly number[];
+/** Twice the area of the triangle of three points [3 * points]: hulls have many corners, so that no list is made of them. */
+function crossed(points: Float64Array, a: number, p: number, q: number): number {
+  const [x, y, z] = [points[p] - points[a], points[p + 1] - points[a + 1], points[p + 2] - points[a + 2]];
+  const [u, v, w] = [points[q] - points[a], points[q + 1] - points[a + 1], points[q + 2] - points[a + 2]];
+  return Math.hypot(y * w - z * v, z * u - x * w, x * v - y * u);
+}
 
-const minus = (p: Point, q: Point): Point => p.map((x, k) => x - q[k]);
-const crossed = ([x, y, z]: Point, [u, v, w]: Point): number => Math.hypot(y * w - z * v, z * u - x * w, x * v - y * u);
-
-/** The search of `largestQuadrilateral` among corners in their order. */
-function kept(corners: readonly Point[]): number[] {
-  const n = corners.length;
+/** The search of `largestQuadrilateral` among corners [3 * corners] in their order, from `start` on. */
+function kept(points: Float64Array, start: number): number[] {
+  const n = points.length / 3;
   const next = (i: number) => (i + 1) % n;
   const area = (at: readonly number[]) => {
-    const [a, b, c, d] = at.map((i) => corners[i]);
-    const diagonal = minus(c, a);
-    return crossed(minus(b, a), diagonal) + crossed(diagonal, minus(d, a));
+    const [a, b, c, d] = [0, 1, 2, 3].map((k) => 3 * ((start + at[k]) % n));
+    return crossed(points, a, b, c) + crossed(points, a, c, d);
   };
   let at = [0, 1, 2, 3];
   let [best, most, moves] = [at, area(at), 3];
@@ -53,15 +54,14 @@ export function keptCorners(hulls: Hulls): { first: Int32Array; corners: Int32Ar
   const first = Int32Array.from(hulls.polyvertnum, (count, p) => {
     if (count <= 4 || count > MOST_CORNERS) return -1;
     const begin = corners.length;
-    const own = Array.from({ length: count }, (_, k) => {
-      const v = hulls.polyvert[hulls.polyvertadr[p] + k];
-      return Array.from(hulls.vert.subarray(3 * v, 3 * v + 3));
-    });
-    for (const points of [own.toReversed(), own])
+    const own = [...hulls.polyvert.subarray(hulls.polyvertadr[p], hulls.polyvertadr[p] + count)];
+    for (const order of [own.toReversed(), own]) {
+      const points = Float64Array.from(order.flatMap((v) => [...hulls.vert.subarray(3 * v, 3 * v + 3)]));
       for (let start = 0; start < count; start++) {
-        const four = kept([...points.slice(start), ...points.slice(0, start)]);
+        const four = kept(points, start);
         corners.push(four.reduce((word, i, k) => word | (i << (KEPT_BITS * k)), 0));
       }
+    }
     return begin;
   });
   return { first, corners: Int32Array.from(corners) };
