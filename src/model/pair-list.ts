@@ -45,7 +45,7 @@ function firstOf(ids: Int32Array, bound: number): number[] {
 }
 
 /** Geoms with kinds of their pairs, each combination once. */
-export interface KindsOfGeoms {
+interface KindsOfGeoms {
   readonly geoms: readonly number[];
   readonly kinds: readonly number[];
 }

@@ -7,7 +7,7 @@ import type { GeomPair, GeomPairs, PairNumbers } from "./pair-list.ts";
 import { PairMaker, SortedPairs } from "./pair-maker.ts";
 import { bounded, kindsOf, sharedParams, type ContactParams } from "./pair-params.ts";
 
-export type { GeomPair, GeomPairs, KindsOfGeoms, PairNumbers } from "./pair-list.ts";
+export type { GeomPair, GeomPairs, PairNumbers } from "./pair-list.ts";
 
 const isSet = (model: Model, bit: number) => (model.opt.disableflags & bit) !== 0;
 const row = (values: Float64Array, id: number, width: number) =>

@@ -2,7 +2,7 @@
 import { array, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, isNode, lt, min, ne, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
-import type { GeomPairs, KindsOfGeoms } from "../../model/pairs.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
 import { defaultTangent, makeFrame, type Candidate } from "./colliders/index.ts";
 import { eachFound } from "./pair-colliders.ts";
 import { slotValues, type ContactSlots, type ContactStore } from "./contact-slots.ts";
@@ -84,8 +84,10 @@ export function contactPool({ pairs, ngeom, geoms, slots, leans }: Pooled, nconm
     if (same !== undefined) return () => same;
     for (const end of [0, 1] as const) {
       const of = GEOMS[end];
-      const perGeom =
-        places === pairs.kind ? byKinds(pairs.kindsOf(of), known, ngeom) : byGeom(pairs[of], given, ngeom);
+      // which kinds geoms have is known of all pairs
+      const { geoms: ends, kinds: at } =
+        places === pairs.kind ? pairs.kindsOf(of) : { geoms: pairs[of], kinds: places };
+      const perGeom = byGeom(ends, { places: at, known }, ngeom);
       if (!perGeom) continue;
       const read = table(name, perGeom, type);
       return (slot) => read(geoms[end](pairAt.get(slot)));
@@ -140,7 +142,7 @@ export function contactPool({ pairs, ngeom, geoms, slots, leans }: Pooled, nconm
 interface PairValues {
   readonly same?: Scalar;
   /** Of each pair; undefined if `known` has one of each. */
-  readonly places?: Int32Array;
+  readonly places?: ArrayLike<number>;
   readonly known: readonly Scalar[] | Float64Array;
 }
 
@@ -177,7 +179,7 @@ function spread(places: Int32Array, met: readonly number[], of: (place: number) 
 }
 
 /** Values of pairs by one of their geoms, where it alone decides: there are fewer geoms than pairs. */
-function byGeom(geoms: Int32Array, { places, known }: PairValues, ngeom: number): number[] | undefined {
+function byGeom(geoms: ArrayLike<number>, { places, known }: PairValues, ngeom: number): number[] | undefined {
   const found = Array<number | undefined>(ngeom).fill(undefined);
   if (places === geoms && areNumbers(known)) return found.map((_, g) => known[g] ?? 0);
   for (let k = 0; k < geoms.length; k++) {
@@ -188,19 +190,12 @@ function byGeom(geoms: Int32Array, { places, known }: PairValues, ngeom: number)
   return Array.from(found, (x) => x ?? 0);
 }
 
-/** The same of values by kinds. */
-function byKinds({ geoms, kinds }: KindsOfGeoms, known: PairValues["known"], ngeom: number): number[] | undefined {
-  const found = Array<number | undefined>(ngeom).fill(undefined);
-  for (let i = 0; i < geoms.length; i++) {
-    const value = known[kinds[i]];
-    if (typeof value !== "number" || (found[geoms[i]] ?? value) !== value) return undefined;
-    found[geoms[i]] = value;
-  }
-  return Array.from(found, (x) => x ?? 0);
-}
-
 /** A value of each pair. */
-function listed(known: ArrayLike<number>, places: Int32Array | undefined, type: "f32" | "i32"): ArrayLike<number> {
+function listed(
+  known: ArrayLike<number>,
+  places: ArrayLike<number> | undefined,
+  type: "f32" | "i32",
+): ArrayLike<number> {
   if (places === undefined) return known;
   const values = type === "i32" ? new Int32Array(places.length) : new Float64Array(places.length);
   for (let k = 0; k < places.length; k++) values[k] = known[places[k]];
