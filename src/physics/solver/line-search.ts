@@ -1,4 +1,5 @@
 // the minimum of the cost along a search direction
+import { current } from "../../trace/graph.ts";
 import { breakIf, flag, loop, variable, when } from "../../trace/control.ts";
 import {
   abs,
@@ -42,8 +43,8 @@ export interface Line {
 const TINY = 1e-30;
 /** The upper end of a bracket that has none yet. */
 const UNBOUNDED = 1e30;
-/** Relative distances that float32 resolves. */
-const RESOLVED = 1e-6;
+/** Relative distances that float32 and float64 resolve. */
+const RESOLVED = { float32: 1e-6, float64: 1e-14 };
 const newtonPoint = (a: Scalar, deriv0: Scalar, deriv1: Scalar) => sub(a, div(deriv0, max(deriv1, TINY)));
 
 /** Newton's method within brackets, until |deriv0| is at most `gtol`; returns at once if `isDone`. */
@@ -73,7 +74,7 @@ export function safeguardedNewton(line: Line, iterations: number, gtol: Scalar, 
 /**
  * The same for costs that are no piecewise parabolas, as those of elliptic cones: a slope that rises in one narrow place, where
  * a contact sticks, throws Newton's points out of the bracket. Points between its ends by their slopes then take turns with its
- * middle. Ends as well where float32 resolves no nearer point.
+ * middle. Ends as well where numbers resolve no nearer point.
  */
 export function bracketedNewton(line: Line, iterations: number, gtol: Scalar, isDone: Bool): void {
   const { deriv0, deriv1, alpha } = line;
@@ -95,7 +96,7 @@ export function bracketedNewton(line: Line, iterations: number, gtol: Scalar, is
       highSlope.set(select(isBefore, highSlope.get(), slope));
       const width = sub(high.get(), low.get());
       const next = newtonPoint(a, slope, deriv1.get());
-      breakIf(le(min(width, abs(sub(next, a))), mul(RESOLVED, a)));
+      breakIf(le(min(width, abs(sub(next, a))), mul(current().wide ? RESOLVED.float64 : RESOLVED.float32, a)));
       const inside = and(gt(next, low.get()), lt(next, high.get()));
       const isBounded = lt(high.get(), 1e29);
       const share = div(neg(lowSlope.get()), max(sub(highSlope.get(), lowSlope.get()), TINY));

@@ -16,12 +16,15 @@ export const usesNewton = (m: ModelView): boolean =>
 /** Whether contacts may have elliptic cones: their cost along a line is no piecewise parabola, and no step of Newton's exact. */
 export const hasCones = (m: ModelView, { dim, slots }: ContactRows): boolean =>
   m.opt.cone === mjtCone.ELLIPTIC && dim > 1 && slots.pairs.length > 0;
+/** Whether line searches over elliptic cones end as in float32, also where worlds step in float64; the reference goes on to the end. */
+export const endsEarly = (m: ModelView, contacts: ContactRows): boolean =>
+  hasCones(m, contacts) && (!current().exact || current().wide);
 /**
  * A line search stops once the slope has fallen by this factor. Iterations that go on to the minimum need no more; for
- * few of them float32 goes as far as it can. Beside elliptic cones a search that goes farther saves no iteration.
+ * few of them it goes as far as it can. Beside elliptic cones a search that goes farther saves no iteration.
  */
 export function slopeReduction(m: ModelView, contacts: ContactRows): number {
-  if (current().exact) return 1e-12;
+  if (current().exact && (!endsEarly(m, contacts) || m.opt.iterations < FEW_ITERATIONS)) return 1e-12;
   if (m.opt.iterations < FEW_ITERATIONS) return 1e-6;
   return hasCones(m, contacts) ? 0.1 : 1e-4;
 }

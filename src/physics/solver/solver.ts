@@ -35,10 +35,10 @@ import { ContactEfc } from "./contact-efc.ts";
 import { IslandLines, searchesIslands } from "./island-lines.ts";
 import { bracketedNewton, primalSearch, safeguardedNewton } from "./line-search.ts";
 import {
+  endsEarly,
   FEW_ITERATIONS,
   FLOAT32_NOISE,
   FLOAT32_TOLERANCE,
-  hasCones,
   PATIENCE,
   PATIENCE_NOISE,
   slopeReduction,
@@ -301,7 +301,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       stuck.set(or(stuck.get(), isStuck));
       done.set(or(done.get(), isStuck));
     } else {
-      const minimise = hasCones(m, contacts) && !current().exact ? bracketedNewton : safeguardedNewton;
+      const minimise = endsEarly(m, contacts) ? bracketedNewton : safeguardedNewton;
       minimise(line, m.opt.ls_iterations, least, takesFirstGuess);
     }
     // an ascent direction can only be rounding: stay
