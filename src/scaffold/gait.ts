@@ -1,11 +1,12 @@
 // a gait for a robot of two legs, as a task has it: what its servos turn by for feet that step, found from its kinematics
-import { jointOf, type Model } from "../model/model.ts";
+import { jointOf } from "../model/model.ts";
 import { withMuJoCo, type Oracle } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
 import { baseOf, type Robot } from "./robot.ts";
-import { collides, reachOf, type Places } from "./stance.ts";
+import { reachOf, type Places } from "./stance.ts";
 import { legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
+import { touching } from "./touching.ts";
 import { axesOf, turnedAhead } from "./upright.ts";
 import type { Vector } from "./vectors.ts";
 
@@ -28,6 +29,8 @@ const ALONG = 0.6;
 const BELOW = 0.15;
 /** Hinges that are so near to the foot's height are ankles, in parts of the leg. */
 const ANKLE = 0.2;
+/** A heel is as low as toes but for this part of the robot's height. */
+const HEEL = 0.01;
 
 /** A leg with its actuators: numbers for each. */
 export interface GaitLeg extends Omit<Columns, "raises" | "sides" | "misses" | "stance"> {
@@ -81,14 +84,7 @@ function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
   };
 }
 
-/** What of a body, and of what is fixed to it, can touch. */
-const touching = (model: Model, body: number): number[] =>
-  Array.from({ length: model.ngeom }, (_, g) => g).filter(
-    (g) => model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[body] && collides(model, g),
-  );
-
-/** The body that stands: toes hang from one whose heel is as low, but for this part of the robot's height. */
-const HEEL = 0.01;
+/** The body that stands: toes hang from one whose heel is as low. */
 function standing({ model, span }: Robot, end: number, places: Places): number {
   const low = (body: number) =>
     Math.min(...touching(model, body).map((g) => places.geom_xpos[3 * g + 2] - reachOf(model, g, places, 2)));

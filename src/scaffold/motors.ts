@@ -1,6 +1,7 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
 import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
 import { actuatorNames, jointOf, type Model } from "../model/model.ts";
+import { touching } from "./touching.ts";
 import { cross, vectorAt, type Vector } from "./vectors.ts";
 
 /** An actuator, and the control that it has in the pose that the robot starts in. */
@@ -87,11 +88,7 @@ function placeIn(model: Model, geom: number, body: number): Vector {
 function isRound(model: Model, joint: number): boolean {
   const body = model.jnt_bodyid[joint];
   const round: number[] = [mjtGeom.SPHERE, mjtGeom.CAPSULE, mjtGeom.ELLIPSOID, mjtGeom.CYLINDER, mjtGeom.MESH];
-  const touches = Array.from({ length: model.ngeom }, (_, g) => g).filter(
-    (g) =>
-      model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[body] &&
-      (model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0),
-  );
+  const touches = touching(model, body);
   return (
     touches.length > 0 &&
     touches.every((g) => {

@@ -3,16 +3,13 @@ import { mjtGeom } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { geomPairs } from "../model/pairs.ts";
 import { isBelow } from "./motors.ts";
+import { collides, geoms } from "./touching.ts";
 
 /** World positions and matrices of geoms, as MuJoCo has them. */
 export interface Places {
   readonly geom_xpos: Float64Array;
   readonly geom_xmat: Float64Array;
 }
-
-const geoms = (model: Model): number[] => Array.from({ length: model.ngeom }, (_, g) => g);
-export const collides = (model: Model, g: number): boolean =>
-  model.geom_contype[g] > 0 || model.geom_conaffinity[g] > 0;
 
 /** Whether a geom is of the world: of its body, or of one that is fixed to it. */
 const isOfWorld = (model: Model, g: number): boolean => model.body_weldid[model.geom_bodyid[g]] === 0;

@@ -1,5 +1,5 @@
 // boxes along the axes of the world about all geoms, made once a step: two are compared by six numbers
-import { array, loop, table, variable } from "../../trace/control.ts";
+import { array, loop, table, variable, type LocalArray } from "../../trace/control.ts";
 import {
   abs,
   add,
@@ -28,11 +28,9 @@ import type { ModelView } from "../view.ts";
 export interface WorldBoxes {
   /** Of a geom, known while tracing or only at run time. */
   of(geom: Int): WorldBox;
-  /** About several geoms: computed where it is first asked for. */
-  around(geoms: readonly number[]): WorldBox;
   /** Of geoms in line, and about each `size` of them in turn. `loops`: code loops over them, by places that all worlds share. */
   inLine(geoms: readonly number[], size: number, loops: boolean): BoxLine;
-  /** Of geoms that nothing moves, if there are many: `of` and `around` have none of theirs. */
+  /** Of geoms that nothing moves, if there are many: `of` has none of theirs. */
   readonly fixed: FixedBoxes | undefined;
 }
 
@@ -91,10 +89,7 @@ export function worldBoxes(
     },
     { label: "bounds" },
   );
-  const at = (i: Int): WorldBox => {
-    const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(i)) as unknown as Vec3);
-    return { low: from, high: to };
-  };
+  const at = (i: Int) => boxAt(low, high, i);
   const of = (g: Int): WorldBox => at(typeof g === "number" ? place.get(g)! : placeOf(g));
   const still = fixed.length > 0 ? fixedBoxes(m, frames, fixed, reach) : undefined;
   const inLine: WorldBoxes["inLine"] = (line, size, loops) => {
@@ -105,7 +100,10 @@ export function worldBoxes(
         at,
       );
     const groups = Array.from({ length: Math.ceil(line.length / size) }, (_, k) =>
-      around(line.slice(size * k, size * (k + 1))),
+      line
+        .slice(size * k, size * (k + 1))
+        .map(of)
+        .reduce(about),
     );
     return {
       of: (i) => of(line[i as number]),
@@ -113,8 +111,7 @@ export function worldBoxes(
       anyGroup: (is) => groups.map(is).reduce(or),
     };
   };
-  const around = (several: readonly number[]) => several.map(of).reduce(about);
-  return { of, around, inLine, fixed: still };
+  return { of, inLine, fixed: still };
 }
 
 /** Boxes about groups are kept. The last box stands where a group has no more. */
@@ -138,16 +135,19 @@ function loopedLine(places: readonly number[], size: number, at: (place: Int) =>
     },
     { label: "groups" },
   );
-  const around = (k: Int): WorldBox => {
-    const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(k)) as unknown as Vec3);
-    return { low: from, high: to };
-  };
+  const around = (k: Int) => boxAt(low, high, k);
   const anyGroup: BoxLine["anyGroup"] = (is) => {
     const any = variable("any_group", 0, "i32");
     loop(count, (k) => any.set(select(is(around(k)), 1, any.get(), "i32")), { label: "groups" });
     return ne(any.get(), 0);
   };
   return { of, around, anyGroup };
+}
+
+/** The box whose ends three arrays each have at an index. */
+function boxAt(low: readonly LocalArray[], high: readonly LocalArray[], i: Int): WorldBox {
+  const [from, to] = [low, high].map((ends) => ends.map((x) => x.get(i)) as unknown as Vec3);
+  return { low: from, high: to };
 }
 
 const about = (a: WorldBox, b: WorldBox): WorldBox => ({

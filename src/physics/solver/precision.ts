@@ -24,9 +24,10 @@ export const endsEarly = (m: ModelView, contacts: ContactRows): boolean =>
  * few of them it goes as far as it can. Beside elliptic cones a search that goes farther saves no iteration.
  */
 export function slopeReduction(m: ModelView, contacts: ContactRows): number {
-  if (current().exact && (!endsEarly(m, contacts) || m.opt.iterations < FEW_ITERATIONS)) return 1e-12;
-  if (m.opt.iterations < FEW_ITERATIONS) return 1e-6;
-  return hasCones(m, contacts) ? 0.1 : 1e-4;
+  const few = m.opt.iterations < FEW_ITERATIONS;
+  if (endsEarly(m, contacts) && !few) return 0.1;
+  if (current().exact) return 1e-12;
+  return few ? 1e-6 : 1e-4;
 }
 /** Newton's iterations in which a decrement must halve, or what is left is rounding. */
 export const PATIENCE = 8;
