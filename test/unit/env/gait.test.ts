@@ -122,6 +122,7 @@ test.each([
   ],
   [{ posture: [1] }, "posture of gait is [1]; it is two numbers"],
   [{ sway: Number.NaN }, "sway of gait is NaN"],
+  [{ axes: [] }, "axes of gait is []; it is two vectors"],
   [{ axes: [[0, 0, 1]] }, "axes of gait is [[0,0,1]]; it is two vectors"],
   [{ lifts: 1 }, "lifts"],
   [{ base: "world" }, "a body with a free joint"],

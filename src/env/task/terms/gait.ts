@@ -78,12 +78,10 @@ function check(options: LegGaitOptions): void {
   const { posture = [0, 0] } = options;
   const isPair = Array.isArray(posture) && posture.length === 2 && posture.every(isNumber);
   needs(isPair, "posture of gait", posture, "two numbers: as it stands, and as it walks");
-  const axes: readonly unknown[] = options.axes ?? [];
-  const areAxes =
-    Array.isArray(axes) &&
-    [0, 2].includes(axes.length) &&
-    axes.every((a) => Array.isArray(a) && a.length === 3 && a.every(isNumber));
-  needs(areAxes, "axes of gait", options.axes, "two vectors of three numbers: ahead and to the left");
+  const { axes }: { readonly axes?: unknown } = options;
+  const isVector = (a: unknown) => Array.isArray(a) && a.length === 3 && a.every(isNumber);
+  const areAxes = axes === undefined || (Array.isArray(axes) && axes.length === 2 && axes.every(isVector));
+  needs(areAxes, "axes of gait", axes, "two vectors of three numbers: ahead and to the left");
   for (const leg of legs) {
     needs(Array.isArray(leg.actuators), "actuators of a leg of gait", leg.actuators, "a list of names");
     const many = leg.actuators.length;
