@@ -6,6 +6,7 @@ import { CorralError } from "../../../core/errors.ts";
 import { idOf } from "../../../model/model.ts";
 import { Elevations } from "../../../physics/elevations.ts";
 import { slopes } from "../../../physics/ray/hfield.ts";
+import type { Terrain } from "../../../model/terrain/terrain.ts";
 import type { Scene, TaskTerrain } from "../task.ts";
 import { groundAt, rowOf } from "../terrain.ts";
 import { headingOf, WORLD_AXES } from "./axes.ts";
@@ -34,14 +35,25 @@ function heightOf(s: Scene, what: string): (x: Scalar, y: Scalar, base: Scalar) 
   return terrain.ground.as === "boxes" ? heightOfBoxes(s, terrain) : heightOfField(s, terrain);
 }
 
+const known = new WeakMap<Int32Array, readonly Float64Array[]>();
+
+/** Of each cell of a terrain of boxes: how high its middle is (m), and how it rises along x and along y. */
+function cellsOf({ heights, unit, inclined }: Terrain): readonly Float64Array[] {
+  let cells = known.get(heights);
+  if (!cells) {
+    const [tops, along, across] = [0, 1, 2].map(() => new Float64Array(heights.length));
+    for (let i = 0; i < heights.length; i++) tops[i] = heights[i] * unit;
+    for (const [i, cell] of inclined?.cells ?? []) [tops[i], along[i], across[i]] = cell;
+    known.set(heights, (cells = [tops, along, across]));
+  }
+  return cells;
+}
+
 /** The tops of cells, of a terrain of boxes. */
 function heightOfBoxes(s: Scene, terrain: TaskTerrain): (x: Scalar, y: Scalar, base: Scalar) => Scalar {
-  const { ncol, nrow, cell, heights, unit, inclined } = terrain.ground;
-  const [top, ...slopes] = ["tops", "slopes_x", "slopes_y"].map((name, k) =>
-    table(
-      `terrain_${name}`,
-      Float64Array.from(heights, (height, i) => inclined?.cells.get(i)?.[k] ?? (k === 0 ? height * unit : 0)),
-    ),
+  const { ncol, nrow, cell, inclined } = terrain.ground;
+  const [top, ...slopes] = cellsOf(terrain.ground).map((values, k) =>
+    table(`terrain_${["tops", "slopes_x", "slopes_y"][k]}`, values),
   );
   const at = groundAt(s, terrain);
   return (x, y, base) => {
