@@ -26,7 +26,7 @@ import { ppoConfig, type PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
-import { heldOn, limitsOf } from "./device/device-core.ts";
+import { heldOn, limitsOf } from "./device/learner-device.ts";
 import { drawDemonstrations, Labels, type Demonstrations, type Teacher } from "./ppo/imitation.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import type { Learner } from "./ppo/learner.ts";

@@ -9,7 +9,7 @@ import type { Plan } from "../memory/plan.ts";
 import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf } from "./device/bind-env.ts";
-import { heldOn, limitsOf } from "./device/device-core.ts";
+import { heldOn, limitsOf } from "./device/learner-device.ts";
 import { assertBounded, envShape } from "./device/env-shape.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";

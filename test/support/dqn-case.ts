@@ -1,5 +1,5 @@
 // a learner of DQN without environments, over a batch made up from a seed; and its loss in plain float64
-import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
+import type { LearnerDevice } from "../../src/rl/device/learner-device.ts";
 import { dqnShape, type DqnShape, type QNetwork } from "../../src/rl/dqn/arenas.ts";
 import { setUniforms } from "../../src/rl/dqn/batch.ts";
 import { dqnConfig, type DqnConfig } from "../../src/rl/dqn/config.ts";

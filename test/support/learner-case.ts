@@ -4,7 +4,7 @@ import { openDevice, type GpuDevice } from "../../src/gpu/index.ts";
 import { learnerShape, type LearnerShape } from "../../src/rl/ppo/arenas.ts";
 import { SAMPLE, STATE, STATE_SIZE, StepFlag, WORLD } from "../../src/rl/tables/device-tables.ts";
 import { ppoConfig, type PpoConfig } from "../../src/rl/ppo/config.ts";
-import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
+import type { LearnerDevice } from "../../src/rl/device/learner-device.ts";
 import { Learner } from "../../src/rl/ppo/learner.ts";
 import { layersOf } from "../../src/rl/networks/networks.ts";
 import { setUniforms } from "../../src/rl/ppo/update.ts";

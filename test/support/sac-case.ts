@@ -4,7 +4,7 @@ import type { Layer } from "../../src/rl/networks/networks.ts";
 import { setUniforms } from "../../src/rl/sac/batch.ts";
 import { cellLayers, sacShape, type SacShape } from "../../src/rl/sac/arenas.ts";
 import { sacConfig, type SacConfig } from "../../src/rl/sac/config.ts";
-import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
+import type { LearnerDevice } from "../../src/rl/device/learner-device.ts";
 import { SacLearner } from "../../src/rl/sac/learner.ts";
 import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";

@@ -1,5 +1,5 @@
 // a learner of SAC over discrete actions without environments, over a batch made up from a seed; and its losses in plain float64
-import type { LearnerDevice } from "../../src/rl/device/device-core.ts";
+import type { LearnerDevice } from "../../src/rl/device/learner-device.ts";
 import type { QNetwork } from "../../src/rl/dqn/arenas.ts";
 import { sacDiscreteShape, type SacDiscreteShape } from "../../src/rl/sac-discrete/arenas.ts";
 import { setUniforms } from "../../src/rl/sac-discrete/batch.ts";

@@ -1,7 +1,6 @@
 // the policy in an environment: the same kernels that are trained, for one world or all
 import { dispatch, type JobPass } from "./kernels.ts";
 import { Flag, UNIFORM_SLOTS } from "../tables/device-tables.ts";
-import { GpuBacking } from "./backing.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { Bound } from "./bind-env.ts";
 import type { UniformValues } from "./uniforms.ts";
@@ -104,10 +103,10 @@ export async function collect(
   const parts = partsOf(learner, bound);
   const { backing } = learner;
   const each = Math.floor(UNIFORM_SLOTS / parts.length) - (last ? 1 : 0);
-  if (!(backing instanceof GpuBacking) || each < 1) return collectApart(learner, bound, steps, last);
+  if (!backing.encode || each < 1) return collectApart(learner, bound, steps, last);
   for (let from = 0; from < steps.length; from += each) {
     await bound.env.stepOnDevice((encoder, step) =>
-      backing.encode("collect", learner.uniforms, encoder, (slot) => {
+      backing.encode!("collect", learner.uniforms, encoder, (slot) => {
         const record = (values: ActValues, isLast: boolean) => {
           const passes = parts.map(({ uniforms }) => slot({ ...values, ...uniforms }));
           parts.forEach((part, i) => encodeAct(learner, passes[i], part, values.flags));

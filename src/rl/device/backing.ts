@@ -38,6 +38,16 @@ export interface Backing {
   bind(kernel: KernelName, at: number | undefined, others?: Readonly<Record<string, unknown>>): Promise<Job>;
   /** Runs one pass of jobs, which read these uniforms. */
   submit(what: string, uniforms: Uniforms, values: UniformValues, encode: (pass: JobPass) => void): void;
+  /**
+   * Adds jobs to a pass that another submits right after: on a GPU alone. `slot` sets uniforms, which those of its jobs
+   * read; at most `UNIFORM_SLOTS` times.
+   */
+  encode?(
+    what: string,
+    uniforms: Uniforms,
+    pass: GPUComputePassEncoder,
+    record: (slot: (values: UniformValues) => JobPass) => void,
+  ): void;
   /** Lets signals and timers have their turn where long work is done in the calling thread. */
   turn(): Promise<void>;
   /** Resolves once all work so far is done. */
@@ -113,10 +123,6 @@ export class GpuBacking implements Backing {
     });
   }
 
-  /**
-   * Adds jobs to a pass that another submits right after. `slot` sets uniforms, which those of its jobs read; at most
-   * `UNIFORM_SLOTS` times.
-   */
   encode(
     what: string,
     uniforms: Uniforms,

@@ -1,9 +1,7 @@
 // memory and jobs of a learner on its backing: what the learner of every algorithm is made of
 import { CorralError } from "../../core/errors.ts";
 import { loadShaders } from "../../core/shader-text.ts";
-import type { GpuDevice } from "../../gpu/device.ts";
 import type { Plan } from "../../memory/plan.ts";
-import { wasmLimits, type PlanLimits } from "../../memory/request.ts";
 import { GpuBacking, type ArenaRead, type Backing, type Words } from "./backing.ts";
 import { STATE_SIZE } from "../tables/device-tables.ts";
 import { JOB_BYTES } from "../tables/job-tables.ts";
@@ -13,20 +11,9 @@ import { normSums, normsOf } from "./layer-norms.ts";
 import { loadLinear } from "../networks/linear-text.ts";
 import { rowGroups, weightGroups, type Weights } from "../networks/linear-groups.ts";
 import { Uniforms, type UniformValues } from "./uniforms.ts";
+import { isGpu, type LearnerDevice } from "./learner-device.ts";
 import { WasmBacking } from "./wasm-backing.ts";
-import { learnerInWasm, type LearnerPlan } from "./wasm-plan.ts";
-
-/** Where a learner runs: on an open device, or without any adapter, in the calling thread and at most so many beside it. */
-export type LearnerDevice = GpuDevice | { readonly threads: number };
-
-const isGpu = (device: LearnerDevice): device is GpuDevice => !("threads" in device);
-
-/** What bounds a learner's arenas. */
-export const limitsOf = (device: LearnerDevice): PlanLimits => (isGpu(device) ? device.limits : wasmLimits);
-
-/** What a learner of a plan holds. */
-export const heldOn = (device: LearnerDevice, plan: LearnerPlan): Plan =>
-  isGpu(device) ? plan : learnerInWasm(plan, device.threads);
+import type { LearnerPlan } from "./wasm-plan.ts";
 
 /** Reserves a plan in the budget of a device or of the host, and makes something of it; holds nothing if either fails. */
 export async function hold<T>(

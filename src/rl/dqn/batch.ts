@@ -1,5 +1,6 @@
 // what a batch of DQN submits
-import { setReplayUniforms, type Batch } from "../replay/learner.ts";
+import type { Batch } from "../replay/learner.ts";
+import { setReplayUniforms } from "../replay/uniforms.ts";
 import type { DqnConfig } from "./config.ts";
 import type { DqnLearner } from "./learner.ts";
 

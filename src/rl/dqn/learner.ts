@@ -2,7 +2,8 @@
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import type { Bound } from "../device/bind-env.ts";
-import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import { hold } from "../device/device-core.ts";
+import { limitsOf, type LearnerDevice } from "../device/learner-device.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
 import { bindNormGradients, bindNorms } from "../device/layer-norms.ts";

@@ -4,7 +4,8 @@ import { groupJobs, inputAt, inputOf, planLearner, type LearnerShape } from "./a
 import type { Backing } from "../device/backing.ts";
 import type { PpoConfig } from "./config.ts";
 import { bindEnv, type Bound } from "../device/bind-env.ts";
-import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import { hold } from "../device/device-core.ts";
+import { limitsOf, type LearnerDevice } from "../device/learner-device.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
 import { bindNormGradients, bindNorms, type PlacedLayer } from "../device/layer-norms.ts";

@@ -1,7 +1,7 @@
 // a stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
 import { learnerShape, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
-import type { LearnerDevice } from "../device/device-core.ts";
+import type { LearnerDevice } from "../device/learner-device.ts";
 import type { UpdateEvidence } from "./evidence.ts";
 import { Learner } from "./learner.ts";
 import { SAMPLE, STATE, STATISTICS } from "../tables/device-tables.ts";

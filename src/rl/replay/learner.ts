@@ -1,13 +1,10 @@
 // what the learners of algorithms with a replay share
-import { seedKey } from "../../core/rng.ts";
 import { SUM_PARTS } from "../device/arenas.ts";
 import type { Backing } from "../device/backing.ts";
 import { bindEnv, type Bound } from "../device/bind-env.ts";
 import type { Bind, JobOf, KernelName } from "../device/kernel-table.ts";
 import { LearnerCore } from "../device/learner-core.ts";
 import type { LearnerEnv } from "../device/learner-env.ts";
-import type { AdamConfig, ReplayConfig } from "../device/shared-options.ts";
-import { adamUniforms } from "../device/uniforms.ts";
 import { REPLAY_STEP } from "../tables/device-tables.ts";
 import type { ReplayLearnerShape } from "./arenas.ts";
 
@@ -52,27 +49,4 @@ export abstract class ReplayLearner<S extends ReplayLearnerShape = ReplayLearner
       this.run(pass, "episodes", 1);
     });
   }
-}
-
-/** Tells a learner the numbers that stay the same for a whole run. */
-export function setReplayUniforms(
-  { shape, uniforms }: ReplayLearner,
-  c: AdamConfig & ReplayConfig & { readonly tau: number },
-  seed: number | bigint,
-): void {
-  const { nets, env, obs4, k4, window } = shape;
-  uniforms.set({
-    worlds: env.numEnvs,
-    steps: window,
-    seed: [...seedKey(seed)],
-    total4: nets.total4,
-    sum_parts: SUM_PARTS,
-    obs4,
-    k4,
-    gamma: c.gamma,
-    n_steps: c.nSteps,
-    tau: c.tau,
-    clip_obs: Infinity,
-    ...adamUniforms(c),
-  });
 }

@@ -1,5 +1,6 @@
 // what a batch of SAC over discrete actions submits
-import { setReplayUniforms, type Batch } from "../replay/learner.ts";
+import type { Batch } from "../replay/learner.ts";
+import { setReplayUniforms } from "../replay/uniforms.ts";
 import type { SacDiscreteConfig } from "./config.ts";
 import type { SacDiscreteLearner } from "./learner.ts";
 

@@ -2,7 +2,8 @@
 // algorithm are put together from. Logits and values of all actions are made in blocks and never held.
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import type { Bound } from "../device/bind-env.ts";
-import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import { hold } from "../device/device-core.ts";
+import { limitsOf, type LearnerDevice } from "../device/learner-device.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
 import { bindNormGradients, bindNorms, type PlacedLayer } from "../device/layer-norms.ts";

@@ -3,7 +3,8 @@ import type { JobPass } from "../device/kernels.ts";
 import type { UniformValues } from "../device/uniforms.ts";
 import type { SacConfig } from "./config.ts";
 import type { SacLearner } from "./learner.ts";
-import { setReplayUniforms, type Batch } from "../replay/learner.ts";
+import type { Batch } from "../replay/learner.ts";
+import { setReplayUniforms } from "../replay/uniforms.ts";
 
 /** Tells the learner the numbers that stay the same for a whole run. */
 export function setUniforms(learner: SacLearner, c: SacConfig, seed: number | bigint): void {

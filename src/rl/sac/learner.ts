@@ -1,7 +1,8 @@
 // the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
 import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import type { Bound } from "../device/bind-env.ts";
-import { hold, limitsOf, type LearnerDevice } from "../device/device-core.ts";
+import { hold } from "../device/device-core.ts";
+import { limitsOf, type LearnerDevice } from "../device/learner-device.ts";
 import type { JobPass } from "../device/kernels.ts";
 import type { Bind, JobOf } from "../device/kernel-table.ts";
 import { actCells, backCells, bindActing, bindCells, forget, runCells, type CellSet } from "../device/cells.ts";

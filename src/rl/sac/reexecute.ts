@@ -1,5 +1,5 @@
 // a stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
-import type { LearnerDevice } from "../device/device-core.ts";
+import type { LearnerDevice } from "../device/learner-device.ts";
 import { NOTE, SAC_STATE, SAC_STATISTICS } from "../tables/device-tables.ts";
 import { namedLayers, type Layer, type NamedArray, type Rows } from "../networks/networks.ts";
 import { halves, setUniforms } from "./batch.ts";

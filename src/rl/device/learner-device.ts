@@ -1,0 +1,17 @@
+// where a learner runs, what bounds its arenas there, and what it holds
+import type { GpuDevice } from "../../gpu/device.ts";
+import type { Plan } from "../../memory/plan.ts";
+import { wasmLimits, type PlanLimits } from "../../memory/request.ts";
+import { learnerInWasm, type LearnerPlan } from "./wasm-plan.ts";
+
+/** Where a learner runs: on an open device, or without any adapter, in the calling thread and at most so many beside it. */
+export type LearnerDevice = GpuDevice | { readonly threads: number };
+
+export const isGpu = (device: LearnerDevice): device is GpuDevice => !("threads" in device);
+
+/** What bounds a learner's arenas. */
+export const limitsOf = (device: LearnerDevice): PlanLimits => (isGpu(device) ? device.limits : wasmLimits);
+
+/** What a learner of a plan holds. */
+export const heldOn = (device: LearnerDevice, plan: LearnerPlan): Plan =>
+  isGpu(device) ? plan : learnerInWasm(plan, device.threads);
