@@ -44,7 +44,10 @@ const TERRAIN: Kind<PlacedTerrain> = {
   want: "{ ground, geom }: what makeTerrain made, and the name of a geom",
   read(value, path) {
     if (isPlaced(value)) return value;
-    throw new Mismatch(path, value, this.want);
+    const { ground, geom } = (value ?? {}) as Partial<PlacedTerrain>;
+    if (ground === undefined) throw new Mismatch(path, value, this.want);
+    if (isPlaced({ ground, geom: "" })) throw new Mismatch([...path, "geom"], geom, "the name of a geom");
+    throw new Mismatch([...path, "ground"], ground, "what makeTerrain made");
   },
 };
 

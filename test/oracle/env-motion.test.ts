@@ -214,6 +214,7 @@ test("motions that do not fit are refused", async () => {
   await expect(load([ROWS[0], ROWS[1].with(9, 1e39)])).rejects.toThrow(/qpos\[9\] of frame 1 is 1e\+39; .* of float32/);
   await expect(load(ROWS, { fps: 1e300 })).rejects.toThrow(/at fps 1e\+300, more than float32 holds; pass fewer/);
   await expect(load("0.5\n")).rejects.toThrow(/missing-file.* the motion 0\.5\\n cannot be read/);
+  await expect(load("")).rejects.toThrow('[missing-file] the motion "" is an empty path. Pass the path');
   const npz = (shape: readonly number[], more: Record<string, number> = {}) =>
     packZip({
       "qpos.npy": writeNpy({ shape: [...shape], values: Float64Array.from(ROWS.flat()) }),

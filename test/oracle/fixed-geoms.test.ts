@@ -1,6 +1,6 @@
 // scenes of many geoms that nothing moves, which the broad phase meets in groups: contacts are MuJoCo's, whatever the order
 import { expect, test } from "vitest";
-import { createSimulation, loadModel } from "../../src/index.ts";
+import { createSimulation, defineTask, loadModel, makeVec, rays } from "../../src/index.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { createRandom } from "../support/mjcf-random.ts";
 import { envBounds } from "../support/tolerances.ts";
@@ -73,3 +73,42 @@ test.each([
   });
   expect(met).toBeGreaterThan(STEPS * WORLDS);
 });
+
+test.each([true, false])(
+  "worlds that put them each elsewhere read them there after resets and steps, unroll %s",
+  async (unroll) => {
+    const many = Array.from({ length: FIXED }, (_, i) => `<geom pos="0 ${i} 0" type="box" size=".3 .3 .1"/>`).join("");
+    const down = [{ origin: [0, 0, 0], direction: [0, 0, -1] }] as const;
+    const task = defineTask({
+      id: "Shelves",
+      model: `<mujoco><worldbody><body name="shelf" pos="0 0 -1"><geom name="board" type="box" size=".3 .3 .1"/>${many}</body>
+      <body name="arm"><joint name="hinge" axis="0 0 1"/><geom name="ball" size=".05"/></body></worldbody>
+      <actuator><motor joint="hinge"/></actuator></mujoco>`,
+      frameSkip: 2,
+      maxEpisodeSteps: 3,
+      observe: {
+        board: "geom_xpos(geom.board)",
+        height: rays("arm", { pattern: down, most: 9, gives: "height" }),
+        shelf: "xpos(body.shelf)",
+      },
+      reward: { none: 0 },
+      terminated: {},
+      randomise: {
+        aside: { field: "body_pos", of: "shelf", element: 0, add: [-0.2, 0.2] },
+        up: { field: "body_pos", of: "shelf", element: 2, add: [-0.5, 0.5] },
+      },
+    });
+    await using env = await makeVec(task, { numEnvs: WORLDS, device: "cpu", unroll, recorder: false });
+    let { observations } = await env.reset({ seed: 1 });
+    const heights = new Set<number>();
+    for (let t = 0; t < 9; t++) {
+      for (let w = 0; w < WORLDS; w++) {
+        const [x, y, z, height, ...shelf] = observations.subarray(7 * w, 7 * w + 7);
+        expect([x, y, z, height], `step ${t}, world ${w}`).toEqual([...shelf, expect.closeTo(shelf[2] + 0.1, 5)]);
+        heights.add(height);
+      }
+      ({ observations } = await env.step(new Float32Array(WORLDS)));
+    }
+    expect(heights.size).toBeGreaterThan(2 * WORLDS);
+  },
+);

@@ -1,5 +1,6 @@
 // observations in groups: what policies see, what only critics see, and others; kernels see one row, group after group
 import type { ObservationGroups, Scene, Task, Terms } from "./task.ts";
+import { inLine } from "../../core/show.ts";
 import { badTerm, isPlainObject, OPTION_NAMES, placeOf, termsIn } from "./term-value.ts";
 
 /** Where a group lies in each row of observations. */
@@ -26,7 +27,9 @@ function refuseHalfGroups({ id, observe }: Pick<Task<never>, "id" | "observe">):
     isPlainObject(x) && Object.keys(x).length > 0 && !Object.keys(x).some((key) => OPTION_NAMES.includes(key));
   const name = Object.keys(observe).find((key) => looksGrouped(observe[key]));
   if (name === undefined) return;
-  const text = `it is a group (${Object.keys(observe[name] as object).join(", ")}), not a term; where observations come in groups all are groups, and one is named policy`;
+  const others = Object.keys(observe).filter((key) => !isGroup(observe[key]));
+  const but = others.length === 0 ? "" : ` (${others.map(inLine).join(", ")} is none)`;
+  const text = `it is a group (${Object.keys(observe[name] as object).join(", ")}), not a term; where observations come in groups all are groups${but}, and one is named policy`;
   throw badTerm(placeOf({ id }, "observe", name), text);
 }
 

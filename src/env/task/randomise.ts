@@ -10,7 +10,7 @@ import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { gridCount } from "./grid.ts";
 import { bad, checkCentres, checkModel, checkPose } from "./randomise-checks.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
-import { drawnFor, type StandsFor } from "./terrain.ts";
+import { drawnFor, placeOfDrawn, type StandsFor } from "./terrain.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
 import type { Distribution, RandomField, Randomisation, Task, TermSource } from "./task.ts";
 
@@ -71,7 +71,7 @@ export interface RandomPlan extends StandsFor {
  */
 export function randomPlan<O extends object>(task: Task<O>, model: Model): RandomPlan {
   const drawn = Object.entries(task.randomise ?? {}).map(([name, item]) =>
-    drawnOf(placeOf(task, "randomise", name), name, item, model),
+    drawnOf(placeOfDrawn(task, name, item), name, item, model),
   );
   const entries: Entry[] = [];
   const owner = new Map<string, string>();

@@ -61,6 +61,13 @@ function nextRow(s: Scene, terrain: TaskTerrain, id: string): Scalar {
   return next;
 }
 
+/** What is drawn for a terrain: errors name the terrain's own terms. */
+const forTerrain = new WeakSet<Randomisation>();
+
+/** Where what a task draws stands in it, for errors. */
+export const placeOfDrawn = (task: Pick<Task, "id">, name: string, item: Randomisation): string =>
+  forTerrain.has(item) ? placeOf(task, "terrain") : placeOf(task, "randomise", name);
+
 /** What each world draws of a terrain: where its field lies. */
 export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, Randomisation> {
   const { ground, promote, demote } = terrain;
@@ -88,12 +95,11 @@ export function terrainDraws(terrain: TaskTerrain, id: string): Record<string, R
     return table("terrain_lifts", lifts)(toI32(clamp(add(mul(row, columns), column), 0, lifts.length - 1)));
   };
   const { field, name } = groundPlace(terrain);
-  const drawn = (element: number, value: (s: Scene) => Scalar, within: readonly [number, number]): Randomisation => ({
-    field,
-    of: name,
-    element,
-    set: { value, within },
-  });
+  const drawn = (element: number, value: (s: Scene) => Scalar, within: readonly [number, number]): Randomisation => {
+    const item: Randomisation = { field, of: name, element, set: { value, within } };
+    forTerrain.add(item);
+    return item;
+  };
   return {
     terrain_x: drawn(0, x, [-half(rows), half(rows)]),
     terrain_y: drawn(1, y, [-half(columns), half(columns)]),

@@ -133,6 +133,12 @@ export function withTerrain(xml: string, terrain: PlacedTerrain, name: string): 
       { nearest },
     );
   }
+  const parts = text.slice(0, found.index).match(/<body\b(?:[^>"']|"[^"]*"|'[^']*')*>|<\/body\s*>/g) ?? [];
+  const depth = parts.reduce((n, part) => n + (part.startsWith("</") ? -1 : part.endsWith("/>") ? 0 : 1), 0);
+  if (depth > 0)
+    throw bad(
+      `the geom "${inLine(geom)}" of ${name} belongs to a body, and a terrain stands in for a geom of the world; name the floor's, or move it into <worldbody>`,
+    );
   checkContacts(terrain);
   const given = Object.entries({ priority, solref: solref?.join(" ") }).filter(([, value]) => value !== undefined);
   const named = ["type", "size", "pos", "quat", "axisangle", "euler", "xyaxes", "zaxis", "fromto", "mesh", "hfield"];

@@ -7,7 +7,7 @@ import type { Model } from "../../model/model.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
 import { FEWEST_FIXED } from "../fixed-ids.ts";
 import { boxOf, isBoxed, ROUNDING, type WorldBox } from "./geom-boxes.ts";
-import { fixedFrames, fixedGeoms, placesOf, type FixedFrame } from "../smooth/fixed-geoms.ts";
+import { BodyPlaces, fixedFrames, fixedGeoms, type FixedFrame } from "../smooth/fixed-geoms.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
@@ -92,12 +92,10 @@ function reader(name: string, boxes: readonly Fixed[], frames: GeomFrames): (pla
       boxes.map((box) => box[end][k]),
     );
   const [low, high] = (["low", "high"] as const).map((end) => [0, 1, 2].map((k) => column(end, k)));
-  const placeOf = placesOf(
-    boxes.map(({ body }) => body),
-    frames.body,
-  );
+  const bodies = new BodyPlaces(boxes.map(({ body }) => body));
+  bodies.set(frames.body);
   return (place) => {
-    const at = placeOf(place);
+    const at = bodies.get(place);
     const end = (of: typeof low, slack: (x: Scalar) => Scalar) =>
       at.map((x, k) => add(add(x, of[k](place)), slack(x))) as unknown as Vec3;
     const rounded = (x: Scalar) => mul(ROUNDING, abs(x));

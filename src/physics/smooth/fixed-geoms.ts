@@ -1,5 +1,5 @@
 // geoms that nothing moves but where worlds put their bodies: their frames are numbers beside these places, and take no memory
-import { array, table, variable } from "../../trace/control.ts";
+import { array, table, variable, type LocalArray, type Variable } from "../../trace/control.ts";
 import { add, isNode, type Int } from "../../trace/scalar.ts";
 import { add3, quatToMat, rotate, type Vec3 } from "../../trace/vector.ts";
 import { product, quatAt, steadyBodies } from "../collision/steady-geoms.ts";
@@ -35,27 +35,45 @@ export function fixedFrames({ model, body_pos }: ModelView, geoms: readonly numb
   });
 }
 
-/** Where bodies are, as this says it now: at the places of a list, known while tracing or only at run time. */
-export function placesOf(bodies: readonly number[], placeOf: (body: number) => Vec3): (place: Int) => Vec3 {
-  const all = [...new Set(bodies)];
-  if (all.every((body) => placeOf(body).every((x) => x === 0))) return () => [0, 0, 0];
-  const known = all.map((body) =>
-    placeOf(body).map((x, k) => {
-      const kept = variable(`fixed_place${k}`);
-      kept.set(x);
-      return kept;
-    }),
-  );
-  const stored = all.length > 1 ? [0, 1, 2].map((k) => array(`fixed_places${k}`, all.length)) : [];
-  stored.forEach((component, k) => known.forEach((place, i) => component.set(i, place[k].get())));
-  const index = bodies.map((body) => all.indexOf(body));
-  const at = table("fixed_body", index, "i32");
-  return (place) => {
-    if (all.length === 1 || !isNode(place))
-      return known[isNode(place) ? 0 : index[place]].map((x) => x.get()) as never as Vec3;
-    return stored.map((component) => component.get(at(place))) as unknown as Vec3;
-  };
+/** Where bodies of a list are kept, by the place in the list, known while tracing or only at run time. */
+export class BodyPlaces {
+  readonly #all: readonly number[];
+  readonly #index: readonly number[];
+  readonly #known: readonly (readonly Variable[])[];
+  readonly #stored: readonly LocalArray[];
+  #at: ((place: Int) => Int) | undefined;
+
+  constructor(bodies: readonly number[]) {
+    this.#all = [...new Set(bodies)];
+    this.#index = bodies.map((body) => this.#all.indexOf(body));
+    // the world stays at its origin
+    const isMoved = this.#all.some((body) => body !== 0);
+    this.#known = isMoved ? this.#all.map(() => [0, 1, 2].map((k) => variable(`fixed_place${k}`))) : [];
+    this.#stored = this.#known.length > 1 ? [0, 1, 2].map((k) => array(`fixed_places${k}`, this.#all.length)) : [];
+  }
+
+  /** Bodies are now where this says. */
+  set(placeOf: (body: number) => Vec3): void {
+    this.#known.forEach((kept, i) => {
+      placeOf(this.#all[i]).forEach((x, k) => {
+        kept[k].set(x);
+        this.#stored[k]?.set(i, x);
+      });
+    });
+  }
+
+  get(place: Int): Vec3 {
+    if (this.#known.length === 0) return [0, 0, 0];
+    if (this.#known.length === 1 || !isNode(place))
+      return this.#known[isNode(place) ? 0 : this.#index[place]].map((x) => x.get()) as never as Vec3;
+    this.#at ??= table("fixed_body", this.#index, "i32");
+    const at = this.#at(place);
+    return this.#stored.map((component) => component.get(at)) as never as Vec3;
+  }
 }
+
+/** Those of a trace's data: a kernel finds frames in several branches, and reads them after all of these. */
+const kept = new WeakMap<WorldData, BodyPlaces>();
 
 /** Leaves the frames of fixed geoms out of what is kept of geoms, once bodies are where they are. Returns the others. */
 export function leaveOutFixed(m: ModelView, d: WorldData): readonly number[] {
@@ -64,10 +82,9 @@ export function leaveOutFixed(m: ModelView, d: WorldData): readonly number[] {
   const moving = Array.from({ length: m.ngeom }, (_, g) => g).filter((g) => !isFixed.has(g));
   if (fixed.length === 0) return moving;
   const frames = fixedFrames(m, fixed);
-  const bodyAt = placesOf(
-    frames.map(({ body }) => body),
-    (body) => d.xpos.vec3(body),
-  );
+  const bodies = kept.get(d) ?? new BodyPlaces(frames.map(({ body }) => body));
+  kept.set(d, bodies);
+  bodies.set((body) => d.xpos.vec3(body));
   const places: number[] = Array(m.ngeom).fill(0);
   [...moving, ...fixed].forEach((g, i) => (places[g] = i));
   const placeOf = table("frame_place", places, "i32");
@@ -82,7 +99,7 @@ export function leaveOutFixed(m: ModelView, d: WorldData): readonly number[] {
     placeOf: (g) => (isNode(g) ? placeOf(g) : places[g]),
     read,
   });
-  d.geom_xpos.leaveOut(leftOut((i) => bodyAt(i).map((x, k) => add(numbers[k](i), x))));
+  d.geom_xpos.leaveOut(leftOut((i) => bodies.get(i).map((x, k) => add(numbers[k](i), x))));
   d.geom_xmat.leaveOut(leftOut((i) => numbers.slice(3).map((number) => number(i))));
   return moving;
 }

@@ -48,7 +48,11 @@ test.each([
   [{ policy: { q: "qpos" }, critic: {} }, "bad-task", /"critic" is empty/],
   [{ policy: { q: "nothing" } }, "unknown-name", /observe\.policy\.q/],
   [{ actor: { q: "qpos" }, critic: { q: "qpos" } }, "bad-term", /observe\.actor: it is a group \(q\).*named policy/],
-  [{ policy: { q: "qpos" }, v: "qvel" }, "bad-term", /observe\.policy: it is a group \(q\).*all are groups/],
+  [
+    { policy: { q: "qpos" }, v: "qvel" },
+    "bad-term",
+    /observe\.policy: it is a group \(q\).*all are groups \(v is none\)/,
+  ],
   [{ policy: { q: { value: "qpos", noise: "0.1" } } }, "bad-term", /noise is "0.1"; it is a standard deviation/],
 ])("%o is refused", async (observe, code, text) => {
   const made = wasm({ ...grouped, observe } as Task);

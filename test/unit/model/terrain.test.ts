@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
+import { Discrete, makeVec, type Task } from "../../../src/env/index.ts";
 import { loadTaskModel } from "../../../src/env/task/load.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { terrainFromImage } from "../../../src/model/terrain/image.ts";
@@ -186,8 +187,41 @@ describe("a terrain in place of a geom", () => {
       code: "unknown-name",
       message: expect.stringContaining("nearest: floor"),
     });
-    await expect(loadModel(SCENE, { terrain: { ground } as never })).rejects.toMatchObject({ code: "bad-option" });
+    for (const [terrain, says] of [
+      [{ ground }, "[bad-option] terrain.geom is undefined; pass the name of a geom"],
+      [{ ground: "flat", geom: "floor" }, '[bad-option] terrain.ground is "flat"; pass what makeTerrain made'],
+      [{ geom: "floor" }, "pass { ground, geom }"],
+    ] as const)
+      await expect(loadModel(SCENE, { terrain: terrain as never })).rejects.toThrow(says);
   });
+
+  test("a geom of a body is refused: the ground would go where the body goes", async () => {
+    const ground = makeTerrain({ columns: ["flat"] });
+    await expect(loadModel(SCENE, { terrain: { ground, geom: "ball" } })).rejects.toThrow(
+      '[bad-terrain] the geom "ball" of the XML text belongs to a body',
+    );
+    const after = SCENE.replace("</worldbody>", '<body/><body name="a>b"></body><geom name="late"/></worldbody>');
+    await loadModel(after, { terrain: { ground, geom: "late" } });
+  });
+});
+
+test.each([
+  [{ demote: "1" }, "[term-shape] task Walk, terrain.demote: it gives one number; it is one condition."],
+  [{ promote: "xpos(body.bal).x > 1" }, "[unknown-name] task Walk, terrain.promote, line 1, column 11: the model has"],
+])("conditions of a task's terrain are named as they stand in it: %j", async (own, says) => {
+  const task: Task = {
+    id: "Walk",
+    model: SCENE,
+    frameSkip: 1,
+    maxEpisodeSteps: 5,
+    observe: { x: "qpos[0]" },
+    reward: { none: 0 },
+    terminated: {},
+    actionSpace: () => new Discrete(1),
+    control: () => [],
+    terrain: { ground: makeTerrain({ columns: ["flat"], rows: 2 }), geom: "floor", ...own },
+  };
+  await expect(makeVec(task, { numEnvs: 1, device: "cpu" })).rejects.toThrow(says);
 });
 
 describe("ground of boxes", () => {
