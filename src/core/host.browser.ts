@@ -20,4 +20,9 @@ export const isThere = (_path: string): boolean => false;
 
 export const waitLoosely = (call: () => void, ms: number): ReturnType<typeof setTimeout> => setTimeout(call, ms);
 
+// a page never ends by itself
+export const whenIdle =
+  (_call: () => void): (() => void) =>
+  () => {};
+
 export const later = (call: () => void): void => void setTimeout(call, 0);

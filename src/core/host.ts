@@ -30,5 +30,11 @@ export const isThere = (path: string): boolean => existsSync(path);
 export const waitLoosely = (call: () => void, ms: number): ReturnType<typeof setTimeout> =>
   setTimeout(call, ms).unref();
 
+/** Calls back when nothing is left that would keep the program running; returns what calls that off. */
+export const whenIdle = (call: () => void): (() => void) => {
+  process.once("beforeExit", call);
+  return () => void process.off("beforeExit", call);
+};
+
 /** Calls back when what waits has had its turn. */
 export const later = (call: () => void): void => void setImmediate(call);

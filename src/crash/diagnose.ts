@@ -17,6 +17,8 @@ const TURN = 0.5;
 /** How many times larger a state that was set is than the one before. */
 const JUMP = 1000;
 const SMALLER = "Take a smaller timestep and a larger frameSkip; `--minimise` finds how small.";
+/** Stages in which what an episode draws of the model comes in. */
+const DRAWN: readonly string[] = ["load episode", "randomise"];
 /** Control steps before the crash in which a push may have begun it. */
 const LOOK_BACK = 8;
 
@@ -29,7 +31,8 @@ export async function diagnose(scene: CrashScene, report: Report): Promise<Cause
     ...overflow(scene, report),
   ];
   const isPhysics = report.status.some((s) => ["BAD_QPOS", "BAD_QVEL", "BAD_QACC"].includes(s));
-  const isInput = report.blame && ["action", "reset", "set by a call", "events"].includes(report.blame.stage);
+  const given = ["action", "reset", "set by a call", "events", ...DRAWN];
+  const isInput = report.blame && given.includes(report.blame.stage);
   if (isPhysics && !isInput) causes.push(...(await ofThePhysics(scene, report)));
   const order = ["certain", "likely", "possible"];
   return causes.sort((a, b) => order.indexOf(a.certainty) - order.indexOf(b.certainty));
@@ -90,6 +93,14 @@ function inputs({ bundle, moments, row, at }: CrashScene, { blame }: Report): Ca
       certainty: "certain",
       text: `${blame.text} was ${blame.value} before the step began: it comes from ${where}${dividedBy(blame)}.`,
       remedy: blame.stage === "reset" ? "Correct what the task's `reset` returns." : "Correct the values that are set.",
+    });
+  }
+  if (blame && DRAWN.includes(blame.stage)) {
+    out.push({
+      name: "drawn-not-finite",
+      certainty: "certain",
+      text: `${blame.text} is ${n(blame.value)}: what the episode draws of it (\`randomise\`) is no finite number${dividedBy(blame)}.`,
+      remedy: "Look for a division, root or logarithm in the expressions that its range is made of, and clamp them.",
     });
   }
   const jump = at > 0 && moment.cut ? largest(moments[at]) / Math.max(1, largest(moments[at - 1])) : 0;

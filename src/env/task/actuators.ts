@@ -124,6 +124,12 @@ function boundsOf(place: string, name: AmountName, amount: Amount): readonly [nu
       place,
       `${name} may be ${range[0] === range[1] ? range[0] : `${range[0]} to ${range[1]}`} ${unit}; it is ${bounds(least, most)}`,
     );
+  // what is drawn is rounded, as its distribution says nothing of steps
+  if (name === "delay" && typeof amount === "number" && !Number.isInteger(amount))
+    throw bad(
+      place,
+      `delay is ${amount} physics steps; it is a whole number, or a distribution, whose draws are rounded`,
+    );
   return range;
 }
 

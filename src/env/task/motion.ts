@@ -30,12 +30,12 @@ import { atan2 } from "../../trace/math.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import { idOf, type Model } from "../../model/model.ts";
 import { GROUND } from "../../model/terrain/place.ts";
-import { show } from "../../core/show.ts";
+import { inLine, show } from "../../core/show.ts";
 import { mulQuat, negQuat, type Quat } from "../../trace/vector.ts";
 import { bodyId } from "./bodies.ts";
 import type { FrameOptions, Frames, MotionSource } from "./motion-frames.ts";
 import type { Scene, Start, StartScene, TermSource } from "./task.ts";
-import { placeOf, termCondition } from "./term-value.ts";
+import { termCondition } from "./term-value.ts";
 import { isNumber, jointList, needs, needsOptions } from "./terms/source.ts";
 
 export interface MotionOptions extends FrameOptions {
@@ -331,7 +331,7 @@ export class Motion {
     if (this.#failed === undefined) return shares;
     // a start knows no failure
     if (s.fresh) return this.#known(s, shares);
-    const fails = termCondition(this.#failed, s, { name: placeOf({ id: key }, "failed"), takes: [] });
+    const fails = termCondition(this.#failed, s, { name: `failed of the motion "${inLine(key)}"`, takes: [] });
     const time = this.time(s);
     const partOf = (t: Scalar) => {
       const { frame, part } = this.#moment(t);

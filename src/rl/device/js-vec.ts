@@ -1,7 +1,8 @@
 // environments of the user's own JavaScript as learners step them: what a call returned lies in arenas like those of
 // WebAssembly, which the learner copies
 import { CorralError } from "../../core/errors.ts";
-import { assertObject, calling, savedBy, thrown } from "../../core/returned.ts";
+import { answered } from "../../core/answered.ts";
+import { assertObject, badReturn, calling, savedBy, thrown } from "../../core/returned.ts";
 import { show } from "../../core/show.ts";
 import { defaultThreads } from "../../core/host.ts";
 import type { ArenaView, WasmViews } from "../../env/host/gpu-views.ts";
@@ -154,7 +155,7 @@ class JsVectorEnv implements LearnerEnv {
     const call = { id: this.id, place };
     let value: T;
     try {
-      value = await made();
+      value = await answered(made(), `${this.id}, ${place}`, (text) => badReturn(call, text));
     } catch (error) {
       throw error instanceof CorralError ? error : thrown(call, error);
     }

@@ -1,5 +1,6 @@
 // what a policy learns from others: what a teacher would do in the rollout (DAgger, Ross et al. 2011), or what was recorded
 // (behaviour cloning, Pomerleau 1989)
+import { answered } from "../../core/answered.ts";
 import { CorralError } from "../../core/errors.ts";
 import { optionsOf } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
@@ -152,7 +153,11 @@ export class Labels {
     if (typeof this.#teacher !== "function") return this.#applied!.act(rows);
     let wanted: ArrayLike<number> | null | undefined;
     try {
-      wanted = await this.#teacher(rows.slice());
+      wanted = await answered(
+        this.#teacher(rows.slice()),
+        "the teacher",
+        (text) => new CorralError("bad-teacher", `the teacher: ${text}.`),
+      );
     } catch (cause) {
       if (cause instanceof CorralError) throw cause;
       throw new CorralError("bad-teacher", `the teacher threw ${whyThrown(cause)}. Mend it.`, {}, { cause });

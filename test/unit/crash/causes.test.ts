@@ -220,6 +220,20 @@ const PLANTS: readonly Plant[] = [
     text: /observation "near" computes div of sub = \d\.\d+e\+34, sqrt = 0\.0001/,
   },
   {
+    name: "a mass that is drawn by the logarithm of a negative number",
+    task: task(rod("", MOTOR), {
+      params: { p: 1 },
+      randomise: { m: { field: "body_mass", of: "rod", set: { value: "1 + log(param.p)", within: [0.5, 2] } } },
+    }),
+    plant: async (env) => {
+      await env.reset({ options: { params: { p: -1 }, mask: env.worldIds.map((w) => w === OURS) } });
+    },
+    cause: "drawn-not-finite",
+    stage: /load episode/,
+    verdict: "physics",
+    text: /body_mass\[1\] \(body "rod"\) is NaN: what the episode draws of it/,
+  },
+  {
     name: "an observation by 0, behind a normaliser and its clip",
     task: task(rod("", MOTOR), {
       observe: { near: "1 / max(0, 1 - qpos(joint.hinge))", qvel: "qvel" },

@@ -35,6 +35,11 @@ describe("actuators are refused", () => {
     ["of no such name", { lift: { delay: 1 } }, /unknown-name.*no actuator named "lift"/],
     ["with unknown options", { left: { lags: 1 } }, /bad-actuators.*no option "lags".*lag/],
     [
+      "with a part of a step",
+      { left: { delay: 3.5 } },
+      /bad-actuators.*delay is 3.5 physics steps; it is a whole number, or a distribution, whose draws are rounded/,
+    ],
+    [
       "with delays that are too long",
       { left: { delay: [0, 65] } },
       /delay may be 0 to 65 physics steps; it is from 0 to 64/,

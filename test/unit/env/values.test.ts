@@ -72,6 +72,11 @@ describe("are refused", () => {
       { values: { tip: "site_xpos(site.imu)" }, control: "tip.xy" },
       "[bad-term] task Rover, control: it reads site_xpos, which the physics of the step makes later; read state, or before.site_xpos(...).",
     ],
+    [
+      "an action where a number of the model is drawn",
+      { randomise: { m: { field: "body_mass", of: "torso", set: { value: "2 + action[0]", within: [1, 3] } } } },
+      "[bad-term] task Rover, randomise.m: it reads action; numbers of the model are drawn before the episode has a state or an action.",
+    ],
   ])("%s", async (_, task, text) => {
     expect(await message(task)).toBe(text);
   });
