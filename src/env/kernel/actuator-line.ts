@@ -151,7 +151,7 @@ export class ActuatorLine {
     ]);
   }
 
-  #number(field: "actuator_forcerange" | "actuator_biasprm" | "actuator_gear" | "actuator_gainprm", i: number): Scalar {
+  #number(field: "actuator_forcerange" | "actuator_biasprm" | "actuator_gear", i: number): Scalar {
     return this.#base.get(field)?.at(i) ?? this.#model[field][i];
   }
 
@@ -238,7 +238,8 @@ export class ActuatorLine {
         lines.map((line) => inputs.get(line)!),
       );
       lines.forEach(({ of: { actuator } }, k) => {
-        const perUnit = mul(this.#number("actuator_gainprm", 10 * actuator), this.#gear(actuator));
+        // the model's own gain: one that a world draws is how strong its motor is
+        const perUnit = mul(this.#model.actuator_gainprm[10 * actuator], this.#gear(actuator));
         d.ctrl.set(this.#model.actuator_ctrladr[actuator], div(forces[k], perUnit));
       });
     }

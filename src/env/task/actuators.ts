@@ -172,6 +172,8 @@ function checkFit(model: Model, i: number, { amounts, network }: Own): void {
     throw bad(place, "bias, backlash, torqueSpeed and network are of actuators of one slide or hinge, with a gear");
   if (network !== undefined && !isMotor(model, i))
     throw bad(place, "a network makes the force of a motor: its gain is fixed, and it has neither bias nor activation");
+  if (network !== undefined && model.actuator_gainprm[10 * i] === 0)
+    throw bad(place, "a network makes the force of a motor, and the gain of this one is 0");
   const follows = network !== undefined || isServo(model, i);
   if ((has("bias") || has("backlash")) && !follows)
     throw bad(place, "bias and backlash are of servos of position (a fixed gain, an affine bias), or of networks");

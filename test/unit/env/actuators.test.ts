@@ -6,6 +6,7 @@ import {
   defineTask,
   encoders,
   makeVec,
+  servo,
   type ActuatorRealities,
 } from "../../../src/index.ts";
 import { encodeSafetensors } from "../../../src/io/safetensors.ts";
@@ -120,4 +121,27 @@ test("draws are of (seed, world, episode), shared where they are said to be, and
   // a batch says other things of the same pattern
   await using plain = await makeVec(drawn, { numEnvs: 1, device: "cpu", actuators: { "*": { lag: 0 }, "*t": {} } });
   expect([...(await plain.reset()).observations]).toEqual([0, 0, 0, 0, 0, 0]);
+});
+
+test("a network of a motor without a gain is refused", async () => {
+  const idle = MODEL.replace('<motor name="push" joint="a"/>', '<general name="push" joint="a" gainprm="0"/>');
+  const drawn = { ...task({ push: { network: servo({ stiffness: 5 }) } }), model: idle };
+  await expect(makeVec(drawn, { numEnvs: 1, device: "cpu" })).rejects.toThrow("the gain of this one is 0");
+});
+
+test("a gain that a world draws scales the force that a network makes", async () => {
+  const strengths = [0, 0.5, 1];
+  const strong = async (strength: number) => {
+    const drawn = defineTask({
+      ...task({ push: { network: servo({ stiffness: 5, damping: 0.1 }) } }),
+      observe: { force: "qfrc_actuator[0]" },
+      randomise: { gain: { field: "actuator_gainprm", of: "push", element: 0, scale: [strength, strength] } },
+    });
+    await using env = await makeVec(drawn, { numEnvs: 1, device: "cpu", recorder: false, frameSkip: 1 });
+    await env.reset();
+    const { observations } = await env.step([[0, 0, 0.5]]);
+    return observations[0];
+  };
+  const forces = await Promise.all(strengths.map(strong));
+  expect(forces).toEqual(strengths.map((s) => expect.closeTo(2.5 * s, 5)));
 });
