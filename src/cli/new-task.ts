@@ -2,6 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel } from "../model/model.ts";
@@ -38,7 +39,7 @@ it writes NAME.mjs.
 
   --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
            of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor, or whose
-           joints start outside their ranges, or legs straight, and which has no keyframe
+           legs start straight, or, where it has no keyframe, joints outside their ranges
   --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats); reach: the end of an arm goes
            where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
@@ -98,6 +99,8 @@ interface Given {
   readonly fps?: string | undefined;
   readonly quaternions?: string | undefined;
   readonly cyclic?: boolean | undefined;
+  /** It is taken as it is: a scene that was written for it, which has what it lacked. */
+  readonly isScene?: true;
 }
 
 /** A task, what is to be said of it, and a file that goes with it. */
@@ -126,7 +129,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   checkSupported(model);
   const robot = await robotOf(model);
   const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
-  const lack = await lackOf(robot, chosen === "reach");
+  const lack = given.isScene ? undefined : await lackOf(robot, chosen);
   if (lack && existsSync(path) && /\.xml$/i.test(path))
     return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { robot, lack });
   const free = chosen === "reach" ? drivenBase(model) : undefined;
@@ -179,12 +182,15 @@ async function ofMjcf(
     writeOutput(scene, mjcfScene(name, model, file, lack));
     const compiler = compilerOf(model, await loadModel(scene), lack);
     if (compiler !== "") writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
-    const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
     const said = [...(lack.bent ? passedOver(robot) : []), ...told(model, lack)];
     return { ...task, scene, notes: [`Wrote ${scene}, which attaches it.`, ...said, ...notes] };
   } catch (error) {
     rmSync(scene, { force: true });
-    throw error;
+    // what stands on straight legs in a keyframe of its own can start there
+    if (lack.floor || lack.from === undefined) throw error;
+    const { notes, ...task } = await written(name, folder, { ...given, isScene: true });
+    return { ...task, notes: [`No scene on bent legs: ${inLine(whyThrown(error).split("\n")[0])}`, ...notes] };
   }
 }
 
@@ -214,7 +220,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
       const carries = 9.81 * mass * Math.max(lift, span);
       writeOutput(scene, urdfScene(name, model, { ...posed, height: lift, carries }));
     }
-    const { notes, ...task } = await written(name, folder, { ...given, robot: scene });
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
     return {
       ...task,
       scene,

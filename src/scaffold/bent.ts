@@ -1,4 +1,5 @@
 // where a robot starts whose joints cannot be as its description draws them: knees that are never straight
+import { inLine } from "../core/show.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
@@ -12,6 +13,9 @@ const WITHIN = 0.1;
 /** rad, m that a joint may be outside. */
 const OUTSIDE = 1e-3;
 
+/** rad up to which a knee of a keyframe is as the description draws it. */
+const DRAWN = 0.05;
+
 /** A pose within the ranges of the joints, and the names of those that would be outside, and of knees that would be straight. */
 export interface Bent {
   readonly qpos: readonly number[];
@@ -19,21 +23,28 @@ export interface Bent {
   readonly knees: readonly string[];
 }
 
-/** What of a pose is not as the robot's description draws it, in words. */
-export const toldOf = ({ joints, knees }: Bent, key = "home"): string[] => [
+/** What of a pose is not as the robot's description draws it, or as its keyframe `from` has it, in words. */
+export const toldOf = ({ joints, knees }: Bent, key = "home", from?: string): string[] => [
   ...(joints.length > 0
     ? [`The default pose is outside the ranges of ${joints.join(", ")}: "${key}", which the scene has, is within.`]
     : []),
   ...(knees.length > 0
-    ? [`In the default pose legs are straight: "${key}", which the scene has, bends ${knees.join(", ")}.`]
+    ? [
+        `In ${from === undefined ? "the default pose" : `keyframe "${inLine(from)}"`} legs are straight: "${key}", which the scene has, bends ${knees.join(", ")}.`,
+      ]
     : []),
 ];
 
 /**
  * The pose nearest to the default one in which no joint is outside its range and no knee straight; undefined where that one is such.
+ * Of a keyframe `from` joints stay that are outside their ranges: its author put them there.
  * Of what stands on feet, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
  */
-export async function bentOf(model: Model, feet: readonly number[] | undefined): Promise<Bent | undefined> {
+export async function bentOf(
+  model: Model,
+  feet: readonly number[] | undefined,
+  from?: readonly number[],
+): Promise<Bent | undefined> {
   const followers = followersOf(model);
   const follow = new Set(followers.map(({ joint }) => joint));
   const { jnt_type: type, jnt_range: range, jnt_bodyid: body, jnt_qposadr: place, qpos0 } = model;
@@ -45,19 +56,23 @@ export async function bentOf(model: Model, feet: readonly number[] | undefined):
   const scalar = Array.from({ length: model.njnt }, (_, j) => j).filter(
     (j) => (type[j] === mjtJoint.HINGE || type[j] === mjtJoint.SLIDE) && !follow.has(j),
   );
-  const outside = scalar.filter((j) => Math.abs(clamped(j, qpos0[place[j]], 0) - qpos0[place[j]]) > OUTSIDE);
+  const start = from ?? Array.from(qpos0);
+  const isOutside = (j: number) => Math.abs(clamped(j, start[place[j]], 0) - start[place[j]]) > OUTSIDE;
+  const outside = from ? [] : scalar.filter(isOutside);
   if (outside.length === 0 && !feet) return undefined;
 
-  const qpos = Array.from(qpos0);
-  for (const j of outside) qpos[place[j]] = clamped(j, qpos0[place[j]], WITHIN);
+  const qpos = Array.from(start);
+  for (const j of outside) qpos[place[j]] = clamped(j, start[place[j]], WITHIN);
   const places = await withMuJoCo(model, (oracle) => {
-    oracle.write("qpos", qpos0);
+    oracle.write("qpos", start);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     return { xanchor: oracle.read("xanchor"), xaxis: oracle.read("xaxis"), geom_xpos: oracle.read("geom_xpos") };
   });
-  const straight = straightKnees(model, qpos0, feet ?? [], places);
-  const knees = [...straight.keys()].filter((j) => !outside.includes(j));
-  for (const j of knees) qpos[place[j]] = qpos0[place[j]] + straight.get(j)!;
+  const straight = straightKnees(model, start, feet ?? [], places);
+  // what a keyframe bends a little is meant to be so
+  const isDrawn = (j: number) => Math.abs(start[place[j]] - qpos0[place[j]]) < DRAWN;
+  const knees = [...straight.keys()].filter((j) => !outside.includes(j) && isDrawn(j));
+  for (const j of knees) qpos[place[j]] = start[place[j]] + straight.get(j)!;
   const bends = [...outside, ...knees];
   if (bends.length === 0) return undefined;
 
@@ -70,8 +85,8 @@ export async function bentOf(model: Model, feet: readonly number[] | undefined):
     const below = free.find((k) => body[k] !== body[j] && isBelow(model, body[k], body[j]));
     for (const k of [above, below]) {
       if (k === undefined) continue;
-      const back = (-Math.sign(dot(axis(j), axis(k))) * (qpos[place[j]] - qpos0[place[j]])) / 2;
-      qpos[place[k]] = clamped(k, qpos0[place[k]] + back, 0);
+      const back = (-Math.sign(dot(axis(j), axis(k))) * (qpos[place[j]] - start[place[j]])) / 2;
+      qpos[place[k]] = clamped(k, start[place[k]] + back, 0);
       turned.add(k);
     }
   }

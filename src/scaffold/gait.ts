@@ -155,8 +155,11 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
       // what a leg alone is pushed by goes from its foot through the mass, which it would turn else
       const leans =
         (pose.subtree_com[3 * base + 1] - sole[1]) / (pose.subtree_com[3 * base + 2] - pose.xpos[3 * foot + 2]);
-      // feet carry where they stand, not where their frames are
       const isAnkle = (i: number) => pose.xanchor[3 * hinges[i].joint + 2] - pose.xpos[3 * foot + 2] < ANKLE * long;
+      // feet carry where they stand, not where their frames are: an ankle behind the middle of its sole pushes toes down
+      const lever = (joint: number) =>
+        pose.xaxis[3 * joint] * (sole[1] - pose.xanchor[3 * joint + 1]) -
+        pose.xaxis[3 * joint + 1] * (sole[0] - pose.xanchor[3 * joint]);
       const along = (axis: number) => {
         const first = hinges.findIndex(({ joint }) => Math.abs(pose.xaxis[3 * joint + axis]) > ALONG);
         return hinges.map(({ joint }, i) => (i === first ? Math.sign(pose.xaxis[3 * joint + axis]) : 0));
@@ -167,9 +170,10 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         misses,
         actuators: hinges.map(({ motor }) => motors[motor].name),
         motors: hinges.map(({ motor }) => motor),
-        carry: raises.map((raise, i) =>
-          isAnkle(i) ? 0 : (-CARRIES * (raise + leans * sides[i]) * mass * GRAVITY) / stiffness[i],
-        ),
+        carry: raises.map((raise, i) => {
+          const rises = isAnkle(i) ? lever(hinges[i].joint) : raise + leans * sides[i];
+          return (-CARRIES * rises * mass * GRAVITY) / stiffness[i];
+        }),
         pitch: along(1),
         // what leans to the left is turned back about +x
         roll: along(0).map((sign) => -sign),

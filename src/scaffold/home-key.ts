@@ -4,6 +4,7 @@ import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { drivenBase, feetOf } from "./feet.ts";
 import { lowestOf } from "./stance.ts";
+import { straightKnees } from "./straight-legs.ts";
 
 /** How a pose is called that robots stand in. */
 const HOME = /home|stand|stance|default|rest|knees_bent/i;
@@ -21,7 +22,7 @@ export interface PassedKey {
   readonly over: number;
 }
 
-/** The keyframe to start from, -1 for the default pose, and those that were passed over. */
+/** The keyframe to start from, -1 for the default pose, and those that were passed over. One on bent legs is preferred. */
 export async function homeKey(model: Model): Promise<{ readonly key: number; readonly passed: readonly PassedKey[] }> {
   const named = model.names.key.flatMap((name, k) => (HOME.test(name ?? "") && !ON_SOME.test(name ?? "") ? [k] : []));
   const keys = named.length > 0 ? named : model.nkey > 0 ? [0] : [];
@@ -32,18 +33,30 @@ export async function homeKey(model: Model): Promise<{ readonly key: number; rea
     const at = (qpos: Float64Array) => {
       oracle.write("qpos", qpos);
       listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
-      return { xpos: oracle.read("xpos"), geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };
+      return {
+        xpos: oracle.read("xpos"),
+        xanchor: oracle.read("xanchor"),
+        xaxis: oracle.read("xaxis"),
+        geom_xpos: oracle.read("geom_xpos"),
+        geom_xmat: oracle.read("geom_xmat"),
+      };
     };
     const drawn = at(model.qpos0);
     const feet = feetOf(model, root, drawn.xpos);
     const tall = drawn.xpos[3 * root + 2] - (lowestOf(model, root, drawn) ?? Infinity);
     const passed: PassedKey[] = [];
+    let straight: number | undefined;
     for (const key of keys) {
-      const places = at(model.key_qpos.subarray(key * model.nq, (key + 1) * model.nq));
+      const qpos = model.key_qpos.subarray(key * model.nq, (key + 1) * model.nq);
+      const places = at(qpos);
       const lowest = lowestOf(model, root, places) ?? 0;
       const heights = feet.map((foot) => (lowestOf(model, foot, places) ?? lowest) - lowest);
       const over = Math.max(0, ...heights);
-      if (!(over > RAISED * tall)) return { key, passed };
+      if (!(over > RAISED * tall)) {
+        if (straightKnees(model, qpos, feet, places).size === 0) return { key, passed };
+        straight ??= key;
+        continue;
+      }
       const foot = feet[heights.indexOf(over)];
       passed.push({
         key: nameOf(model, "key", key) || String(key),
@@ -51,6 +64,6 @@ export async function homeKey(model: Model): Promise<{ readonly key: number; rea
         over,
       });
     }
-    return { key: -1, passed };
+    return { key: straight ?? -1, passed };
   });
 }

@@ -10,6 +10,8 @@ import { escaped, short } from "./urdf-scene.ts";
 export interface Lack {
   readonly floor: boolean;
   readonly bent: Bent | undefined;
+  /** The keyframe whose legs are straight; undefined for the default pose. */
+  readonly from?: string | undefined;
 }
 
 /** Whether bodies are held together where no joint is: turned one by one, joints would tear them apart. */
@@ -18,13 +20,17 @@ const isLooped = (model: Model): boolean =>
     (type, e) => ([mjtEq.CONNECT, mjtEq.WELD] as number[]).includes(type) && model.eq_active0[e] > 0,
   );
 
-/** What a robot lacks to start from; undefined where nothing. `mounted`: it stands on nothing, as what reaches. */
-export async function lackOf(robot: Robot, mounted: boolean): Promise<Lack | undefined> {
-  const { model, key } = robot;
-  const feet = mounted ? undefined : standsOn(robot);
+/**
+ * What a robot lacks to start from; undefined where nothing. What reaches stands on nothing, and what follows a motion starts
+ * in it: a keyframe of theirs is left alone.
+ */
+export async function lackOf(robot: Robot, kind: "velocity" | "reach" | "track"): Promise<Lack | undefined> {
+  const { model, key: from, qpos } = robot;
+  const feet = kind === "reach" ? undefined : standsOn(robot);
   const floor = feet !== undefined && !hasGround(model);
-  const bent = key !== undefined || isLooped(model) ? undefined : await bentOf(model, feet);
-  return floor || bent ? { floor, bent } : undefined;
+  const isKept = isLooped(model) || (from !== undefined && kind !== "velocity");
+  const bent = isKept ? undefined : await bentOf(model, feet, from === undefined ? undefined : qpos);
+  return floor || bent ? { floor, bent, from } : undefined;
 }
 
 /** How the scene calls the pose to start from: as none of the robot's keyframes is called. */
@@ -117,7 +123,7 @@ export const compilerOf = (robot: Model, scene: Model, { floor }: Lack): string 
   (scene.nbody > robot.nbody ? ' fusestatic="true"' : "");
 
 /** What of the scene the robot's own model does not have, in words. */
-export const told = (model: Model, { floor, bent }: Lack): string[] => [
+export const told = (model: Model, { floor, bent, from }: Lack): string[] => [
   ...(floor ? ["The robot has no floor: the scene adds a plane."] : []),
-  ...(bent ? toldOf(bent, keyOf(model)) : []),
+  ...(bent ? toldOf(bent, keyOf(model), from) : []),
 ];

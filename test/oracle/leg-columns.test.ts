@@ -4,6 +4,8 @@ import { jointOf, loadModel, type Model } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { gaitOf } from "../../src/scaffold/gait.ts";
 import { baseOf, robotOf } from "../../src/scaffold/robot.ts";
+import { reachOf } from "../../src/scaffold/stance.ts";
+import { touching } from "../../src/scaffold/touching.ts";
 import { loadTestModel } from "../support/mjcf.ts";
 import { gaitPlace, gaitTilt } from "../support/tolerances.ts";
 
@@ -165,6 +167,16 @@ test("a leg that stands alone holds what goes from its foot through the mass", a
     };
     const vector = (name: string, id: number) => Array.from(oracle.read(name).slice(3 * id, 3 * id + 3));
     const weight = robot.mass * 9.81;
+    const middleOf = (foot: number) => {
+      const places = { geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };
+      const own = touching(model, foot);
+      return [0, 1, 2].map((axis) => {
+        const ends = [false, true].map((along) =>
+          own.map((g) => places.geom_xpos[3 * g + axis] + (along ? 1 : -1) * reachOf(model, g, places, axis, along)),
+        );
+        return (Math.min(...ends[0]) + Math.max(...ends[1])) / 2;
+      });
+    };
     for (const leg of legs) {
       pose(robot.qpos);
       const own = feet.find((id) => Math.sign(vector("xpos", id)[1]) === Math.sign(leg.side))!;
@@ -179,8 +191,11 @@ test("a leg that stands alone holds what goes from its foot through the mass", a
         if (leg.carry[i] === 0) return;
         const joint = jointOf(model, motor);
         const [axis, anchor] = [vector("xaxis", joint), vector("xanchor", joint)];
-        const [x, y, z] = foot.map((p, k) => p - anchor[k]);
-        const torque = -(axis[0] * (y * weight - z * side) - axis[1] * x * weight + axis[2] * x * side);
+        // what an ankle holds up is over the middle of its sole, and nothing pushes it to the side
+        const isAnkle = anchor[2] - foot[2] < 0.1;
+        const [x, y, z] = (isAnkle ? middleOf(own) : foot).map((p, k) => p - anchor[k]);
+        const aside = isAnkle ? 0 : side;
+        const torque = -(axis[0] * (y * weight - z * aside) - axis[1] * x * weight + axis[2] * x * aside);
         const stiffness = robot.motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor];
         expect(Math.abs((leg.carry[i] * stiffness) / (weight * 0.7) - torque / weight)).toBeLessThan(LEVERS);
       });
@@ -189,6 +204,13 @@ test("a leg that stands alone holds what goes from its foot through the mass", a
       expect(Math.abs(leg.carry[roll])).toBeGreaterThan(0.05);
     }
   });
+});
+
+test("an ankle behind the middle of its sole pushes toes down, by the weight over their distance", async () => {
+  const robot = await robotOf(await loadModel(biped("-2 2", { bent: 0.7 })));
+  const { legs } = (await gaitOf(robot))!;
+  // the middle of the box lies 0.04 m ahead of the hinge
+  for (const { carry } of legs) expect(carry[3]).toBeCloseTo((0.7 * 0.04 * robot.mass * 9.81) / 300, 3);
 });
 
 test("a robot of four legs, or of two that cannot lift a foot, has none", async () => {

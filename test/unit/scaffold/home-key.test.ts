@@ -31,6 +31,7 @@ const quadruped = (keys: readonly (readonly [string, number, number, number, num
   <keyframe>${keys.map(([name, a, b, c, d]) => `<key name="${name}" qpos="0 0 .45 1 0 0 0 ${a} ${b} ${a} ${b} ${c} ${d} ${c} ${d}"/>`).join("")}</keyframe></mujoco>`;
 
 const STANDS = [-0.4, 0.8, -0.4, 0.8] as const;
+const STRAIGHT = [0, 0, 0, 0] as const;
 const LIES = [2.2, -1.3, -0.4, 0.8] as const;
 
 test("keyframes in which feet are in the air are passed over", async () => {
@@ -44,6 +45,9 @@ test("keyframes in which feet are in the air are passed over", async () => {
   expect(await chosen(["home", ...LIES])).toMatchObject({ key: -1 });
   // low on all feet is a stance
   expect(await chosen(["home", -1.2, 2.4, -1.2, 2.4])).toEqual({ key: 0, passed: [] });
+  // so is one on straight legs, where no other has bent ones
+  expect(await chosen(["home", ...STRAIGHT])).toEqual({ key: 0, passed: [] });
+  expect(await chosen(["home", ...STRAIGHT], ["stand", ...STANDS])).toEqual({ key: 1, passed: [] });
   expect(await homeKey(await loadModel(quadruped([]).replace(/<keyframe>.*<\/keyframe>/, "")))).toEqual({
     key: -1,
     passed: [],
@@ -62,4 +66,22 @@ test("its task starts on bent legs, in a keyframe of another name", async () => 
   expect(robot.key).toBe("stance");
   expect(baseOf(robot).feet).toHaveLength(4);
   expect(robot.qpos.slice(7, 9)).toEqual([-0.35, 0.7]);
+});
+
+test("a keyframe on legs that are straight, as the robot is drawn, is bent; one that is bent a little is meant to be so", async () => {
+  const walk = async (name: string, bent: number) => {
+    const file = join(folder, `${name}-robot.xml`);
+    writeFileSync(file, quadruped([["home", -bent / 2, bent, -bent / 2, bent]]));
+    const { stdout } = await cli.run("new-task", name, "--robot", file, "--kind", "velocity");
+    return { stdout, robot: await robotOf(await loadModel(join(folder, `${name}.xml`))) };
+  };
+  const straight = await walk("straight", 0);
+  expect(straight.stdout).toContain(
+    'In keyframe "home" legs are straight: "stance", which the scene has, bends knee0,',
+  );
+  expect(straight.robot.key).toBe("stance");
+  expect(straight.robot.qpos.slice(7, 9)).toEqual([-0.35, 0.7]);
+  const little = await walk("little", 0.2);
+  expect(little.stdout).not.toContain("legs are straight");
+  expect(little.robot.qpos.slice(7, 9)).toEqual([-0.1, 0.2]);
 });
