@@ -2,6 +2,7 @@
 import { mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { isBelow } from "./motors.ts";
+import { touching } from "./touching.ts";
 import { across, angle, areParallel, cross, dot, minus, vectorAt } from "./vectors.ts";
 
 /** rad by which a straight knee is bent, as robots of a person's size stand to walk, and the least that is worth it. */
@@ -52,8 +53,7 @@ function kneeOf(
   { xanchor, xaxis, geom_xpos }: Kinematics,
 ): readonly [number, number] | undefined {
   const { jnt_bodyid: body } = model;
-  const soles = Array.from({ length: model.ngeom }, (_, g) => g).filter((g) => model.geom_bodyid[g] === foot);
-  const lowest = soles.toSorted((a, b) => geom_xpos[3 * a + 2] - geom_xpos[3 * b + 2])[0];
+  const lowest = touching(model, foot).toSorted((a, b) => geom_xpos[3 * a + 2] - geom_xpos[3 * b + 2])[0];
   // the first from the hip on: an ankle over a foot that rolls would be one too
   for (const knee of leg) {
     const turns = vectorAt(xaxis, knee);

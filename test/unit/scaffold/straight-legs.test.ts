@@ -96,3 +96,14 @@ test("legs that are bent, that hardly turn, or of which one is straight alone st
   expect(await bentKnees(biped(straight, slanting))).toEqual({});
   expect(await bentKnees(biped({ range: "-.3 .3" }, straight))).toEqual({});
 });
+
+test("legs that end in a foot of its own, fixed to the shin, are bent as those whose shin touches", async () => {
+  const pogo = (side: string, y: number) => `<body pos="0 ${y} 0"><joint name="${side}_hip" axis="0 1 0" range="-2 2"/>
+    <inertial pos="0 0 -.1" mass="1" diaginertia=".01 .01 .01"/>
+    <body pos="0 0 -.3"><joint name="${side}_knee" axis="0 1 0" range="-.1 2"/><inertial pos="0 0 -.1" mass="1" diaginertia=".01 .01 .01"/>
+    <body pos=".05 0 -.3"><geom type="sphere" size=".03"/></body></body></body>`;
+  const robot = `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
+    <body name="trunk" pos="0 0 .6"><freejoint/><geom type="box" size=".2 .1 .05"/>${pogo("left", 0.1)}${pogo("right", -0.1)}</body></worldbody>
+    <actuator>${SIDES.map((side) => ["hip", "knee"].map((name) => `<motor joint="${side}_${name}" ctrlrange="-1 1"/>`).join("")).join("")}</actuator></mujoco>`;
+  expect(await bentKnees(robot)).toMatchObject({ left_hip: -0.35, left_knee: 0.7, right_knee: 0.7 });
+});
