@@ -311,7 +311,12 @@ async function idOf(
   positionals: readonly string[],
   by: string,
 ): Promise<string> {
-  if (positionals.length > 0 || typeof config.env !== "string") return taskOf(onlyArgument(positionals, "ENV")).id;
+  if (positionals.length > 0 || typeof config.env !== "string") {
+    const env = onlyArgument(positionals, "ENV");
+    if (existsSync(join(env, CONFIG_FILE)))
+      throw new UsageError(`'${env}' is a run: --resume ${env} goes on with it, --from ${env} from what it learnt.`);
+    return taskOf(env).id;
+  }
   const file = typeof config.task === "string" ? config.task : isTaskFile(config.env) ? config.env : undefined;
   return taskOf(file === undefined ? config.env : await idOfNamed(file, by)).id;
 }

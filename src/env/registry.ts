@@ -33,11 +33,15 @@ export const list = (): string[] => [...tasks.keys()].sort();
 /** Whether an environment has this id. */
 export const isRegistered = (id: string): boolean => tasks.has(id);
 
+/** What helps where threads take an environment by its id. */
+export const IN_THREADS =
+  " Threads know a task of your own by its id: call register(task) in a file, import that here, and pass its URL in modules.";
+
 /**
- * The task of an environment.
+ * The task of an environment. `more` ends the error of one that is not known.
  * @throws CorralError unknown-env, with the nearest ids
  */
-export function taskOf(id: string): Task<object> {
+export function taskOf(id: string, more = ""): Task<object> {
   const task = tasks.get(id);
   if (task) return task as unknown as Task<object>;
   if (typeof id !== "string") {
@@ -57,7 +61,7 @@ export function taskOf(id: string): Task<object> {
   const hint = near.length
     ? `nearest: ${listed(near)}`
     : `there are: ${list().join(", ") || "none; import their tasks"}`;
-  throw new CorralError("unknown-env", `no environment is called "${inLine(id)}"; ${hint}.`, {
+  throw new CorralError("unknown-env", `no environment is called "${inLine(id)}"; ${hint}.${more}`, {
     id,
     nearest: near,
   });

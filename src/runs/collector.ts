@@ -12,7 +12,7 @@ import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
 import { jsEnvOf } from "../env/js-env.ts";
 import { planVecKernels } from "../env/make.ts";
-import { taskOf } from "../env/registry.ts";
+import { IN_THREADS, taskOf } from "../env/registry.ts";
 import type { Hold } from "../memory/budget.ts";
 import { hostPlan, onCpu, planContext } from "../batch/device.ts";
 import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts";
@@ -343,7 +343,7 @@ const NAMES = [
 
 function check(id: string, options: CollectorOptions): void {
   // throws unknown-env
-  if (jsEnvOf(id) === undefined) taskOf(id);
+  if (jsEnvOf(id) === undefined) taskOf(id, IN_THREADS);
   if (typeof options !== "object" || (options as CollectorOptions | null) === null)
     throw badOption("options", options, REMEDY);
   const other = Object.keys(options).find((name) => !(NAMES as readonly string[]).includes(name));

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { warn } from "../core/host.ts";
 import { badOption } from "../core/options.ts";
 import { show } from "../core/show.ts";
 import { importModule, isModuleFile } from "../core/typescript.ts";
@@ -79,6 +80,7 @@ export function readDemonstrations(
   }
   const observations: number[] = [];
   const actions: number[] = [];
+  const others = new Set<string>();
   const take = (into: number[], row: unknown, width: number, what: string, line: number): void => {
     const numbers: unknown[] = Array.isArray(row) ? row : [row];
     const bad = numbers.find((x) => !Number.isFinite(x));
@@ -91,13 +93,14 @@ export function readDemonstrations(
   };
   text.split("\n").forEach((one, i) => {
     if (one.trim() === "") return;
-    let episode: { readonly observations?: unknown; readonly actions?: unknown } | null;
+    let episode: { readonly env?: unknown; readonly observations?: unknown; readonly actions?: unknown } | null;
     try {
       episode = JSON.parse(one) as typeof episode;
     } catch {
       throw refuse(`has no JSON on line ${i + 1}`, { line: i + 1 });
     }
-    const { observations: seen, actions: done } = Object(episode) as NonNullable<typeof episode>;
+    const { env: of, observations: seen, actions: done } = Object(episode) as NonNullable<typeof episode>;
+    if (typeof of === "string" && of !== env.id) others.add(of);
     if (!Array.isArray(seen) || !Array.isArray(done))
       throw refuse(`has no observations and actions of an episode on line ${i + 1}`, { line: i + 1 });
     // else nothing says which of them an action answers
@@ -114,5 +117,10 @@ export function readDemonstrations(
     });
   });
   if (actions.length === 0) throw refuse("holds no step");
+  if (others.size > 0)
+    warn(
+      `${path} was recorded in ${[...others].map(show).join(", ")}: what its observations and actions are in ${env.id} is taken on trust, since there are as many.`,
+      "corral-other-demonstrations",
+    );
   return { observations, actions };
 }

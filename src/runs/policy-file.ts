@@ -40,9 +40,12 @@ export function policyFile(path: string): PolicyFile {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    throw new CorralError("no-policy", `${path} cannot be read: ${reasonOf(error)}. Pass the path of a policy.`, {
-      path,
-    });
+    const why = reasonOf(error);
+    const help =
+      why === "EISDIR"
+        ? `Pass the path of a policy: corral export ${path} --format safetensors writes that of a run.`
+        : "Pass the path of a policy.";
+    throw new CorralError("no-policy", `${path === "" ? '""' : path} cannot be read: ${why}. ${help}`, { path });
   }
   const { tensors, metadata } = decodeSafetensors(bytes, path);
   const named: Record<string, NamedArray> = {};

@@ -42,6 +42,13 @@ test.each([
   expect(code).toBe(2);
 });
 
+test("the folder of a run in place of an environment is told of", async () => {
+  writeFileSync(join(root, "config.json"), "{}");
+  const { code, stderr } = await corralInside(["train", root]);
+  expect(stderr).toContain(`[usage] '${root}' is a run: --resume ${root} goes on with it, --from ${root} from`);
+  expect(code).toBe(2);
+});
+
 test("a motion that is a folder is told of in one line", async () => {
   writeFileSync(
     file,

@@ -126,9 +126,17 @@ test("is a teacher's, and what it played is cloned; others are refused before a 
     const losses = lines.map((line) => (JSON.parse(line) as { policyLoss?: number }).policyLoss).filter((x) => x);
     expect(losses.at(-1)!).toBeLessThan(losses[0]!);
   }
+  const elsewhere = join(root, "elsewhere.jsonl");
+  writeFileSync(elsewhere, readFileSync(demonstrations, "utf8").replaceAll('"InvertedPendulum-v5"', '"Other"'));
+  expect((await train("other", "--demonstrations", elsewhere)).stderr).toContain('was recorded in "Other": what its');
   const refused: [string[], string][] = [
     [["--teacher", file, "--demonstrations", demonstrations], "a run imitates one of them"],
     [["--teacher", join(root, "none")], "cannot be read"],
+    [["--teacher", ""], '[no-policy] "" cannot be read'],
+    [
+      ["--teacher", root],
+      `Pass the path of a policy: corral export ${root} --format safetensors writes that of a run.`,
+    ],
     [["--demonstrations", file], "has no JSON on line 1"],
     [["--collect", "async", "--collect-threads", "1", "--teacher", file], "PPO's policy imitates"],
   ];
