@@ -155,6 +155,16 @@ const host = (name: HostFunction, arity: 1 | 2): Operation => ({
   cost: 1,
 });
 
+const ofLanes = (meaning: Meaning, text: string): Operation => ({
+  operands: ["i32"],
+  result: "i32",
+  meaning,
+  javascript: () => text,
+  rounds: "none",
+  wgsl: () => text,
+  cost: 0,
+});
+
 const imul = { meaning: Math.imul, javascript: call("Math.imul", 2) };
 
 /** What is computed from operands alone. */
@@ -239,6 +249,11 @@ export const OPERATIONS = {
     wgsl: (x) => `(${x} + U.zero)`,
     cost: 0,
   },
+
+  // of worlds that run side by side (lanes.ts); everywhere but in WebAssembly each runs alone
+  lanes: ofLanes(() => 1, "1"),
+  lane: ofLanes(() => 0, "0"),
+  of_lane: { ...ofLanes((x) => x, ""), operands: ["i32", "i32"], javascript: (x) => x, wgsl: (x) => x },
 
   // of traces recorded with `exact: true`, which float64 JavaScript alone can run
   math_sin: host("sin", 1),

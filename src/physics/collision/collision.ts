@@ -1,6 +1,6 @@
 // which pairs of geoms make contacts: those that come near are handed to their colliders (mj_collision)
 import { array, breakIf, loop, table, variable, when } from "../../trace/control.ts";
-import { add, and, bor, eq, ge, mul, select, type Bool, type Int } from "../../trace/scalar.ts";
+import { add, and, bor, eq, ge, mul, select, sub, type Bool, type Int } from "../../trace/scalar.ts";
 import type { GeomPair, GeomPairs } from "../../model/pairs.ts";
 import { MOST_CONTACTS } from "../../model/rest-contacts.ts";
 import { near } from "./colliders/index.ts";
@@ -113,14 +113,14 @@ function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: r
   loop(
     pairs.length,
     () => {
-      breakIf(ge(at.get(), list.count));
+      breakIf(ahead.isOver(sub(list.count, at.get())));
       ahead.run({
         count: list.count,
         isSearched: (i) => isSearched(list.at(i)),
         at: (i) => {
           const k = list.at(i);
-          const [a, b] = ahead.pair(...(ends(k) as [Int, Int]));
-          return { a, b, reach: add(margin(k), gap(k)) };
+          const both = ends(k) as [Int, Int];
+          return { geoms: both, reach: add(margin(k), gap(k)), numbers: both.flatMap(ahead.numbers) };
         },
       });
       loop(

@@ -1,8 +1,21 @@
 // the collider of a pair of geoms, whatever its kind: closed forms, planes with hulls, and the search for all others
 import { loop, table } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
-import { add, and, isNode, le, mul, not, type Int, type Scalar } from "../../trace/scalar.ts";
-import type { Vec3 } from "../../trace/vector.ts";
+import {
+  add,
+  and,
+  eq,
+  isNode,
+  le,
+  mul,
+  not,
+  or,
+  select,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
+import type { Mat3, Vec3 } from "../../trace/vector.ts";
 import { mjtDisableBit, mjtGeom } from "../../model/enums.ts";
 import { EXTREMA, type Hulls } from "../../model/hulls.ts";
 import type { Model } from "../../model/model.ts";
@@ -78,11 +91,14 @@ export interface GeomShape extends Shape {
 export interface PairColliders {
   of(kind: PairKind): PairCollider;
   shape(geom: Int): GeomShape;
-  /** Searches two geoms before their collider runs, which then takes what was found; undefined if each is searched there. */
-  readonly ahead?: Ahead & { pair(geom1: Int, geom2: Int): readonly [ConvexShape, ConvexShape] };
+  /** Finds contacts of two geoms before their collider runs, which then takes them; undefined if each is searched there. */
+  readonly ahead?: Ahead & {
+    /** What is kept of a geom meanwhile. */
+    numbers(geom: Int): readonly Scalar[];
+  };
 }
 
-const { PLANE, MESH } = mjtGeom;
+const { CYLINDER, PLANE, MESH } = mjtGeom;
 
 /**
  * MuJoCo searches for the contacts of a capsule and a cylinder too; the formula finds several at once, as it does if it
@@ -153,7 +169,38 @@ export function pairColliders(
   const fieldOf = (g: Int) => fields!.number(m.geom_dataid.at(g));
   const turns = options.multiccd && searched.some(mayTurn);
   const isAhead = canSearchAhead && m.form.hasRoom && searched.length > 0 && !hasFields && !turns;
-  const ahead = isAhead ? searchesAhead(options) : undefined;
+  // searches are of any world: each says of its own what the model does not
+  const hasOwn = m.geom_size.isOwn || m.geom_rbound.isOwn;
+  const numbers = (g: Int) => [
+    ...frames.pos(g),
+    ...frames.mat(g),
+    ...(hasOwn ? [...m.geom_size.vec3(g), m.geom_rbound.at(g)] : []),
+  ];
+  const kept = (g: Int, types: readonly number[], x: readonly Scalar[]): ConvexShape => {
+    const vec = (from: number) => x.slice(from, from + 3) as unknown as Vec3;
+    const size = hasOwn ? vec(12) : m.geom_size.vec3(g);
+    const mat = x.slice(3, 12) as unknown as Mat3;
+    const shape = convex({ geom: g, pos: vec(0), mat, size, steady: () => steady(g) }, types);
+    return hasOwn ? { ...shape, radius: x[15] } : shape;
+  };
+  const isFlatAt = (g: Int): Bool => FLAT.map((type) => eq(m.geom_type.at(g), type)).reduce(or);
+  const ofGeom = hasOwn ? 16 : 12;
+  const ahead = isAhead
+    ? searchesAhead(options, {
+        numbers: 2 * ofGeom,
+        shapes: ([first, second], x) => [
+          kept(first, kinds1, x.slice(0, ofGeom)),
+          kept(second, kinds2, x.slice(ofGeom)),
+        ],
+        // steps about a cylinder, faces that meet, one point
+        sorts: 3,
+        sortOf: ([first, second]) => {
+          const flat = select(and(isFlatAt(first), isFlatAt(second)), 1, 2, "i32");
+          const round = and(eq(flat, 1), eq(m.geom_type.at(first), CYLINDER));
+          return select(round, 0, flat, "i32");
+        },
+      })
+    : undefined;
   const listed = (all: readonly Candidate[]): Found => ({ count: all.length, at: (i) => all[i as number] });
 
   const of = (kind: PairKind): PairCollider => {
@@ -165,9 +212,9 @@ export function pairColliders(
         leans: false,
         streams: hasFields,
         collide: (a, b, reach, take) => {
+          if (ahead) return take(ahead.take(), 0);
           const [first, second] = [convex(a, kinds1), convex(b, kinds2)];
           if (hasFields) prismContacts(prisms!, fieldOf(a.geom), first, second, reach, options, take);
-          else if (ahead) take(convexContacts(first, second, reach, { ...options, turns: false }, ahead.take), 0);
           else take(convexContacts(first, second, reach, options), 0);
         },
       };
@@ -191,8 +238,7 @@ export function pairColliders(
     };
     return { slots, costly, long, leans, streams: false, collide: all };
   };
-  const pair = (geom1: Int, geom2: Int) => [convex(shape(geom1), kinds1), convex(shape(geom2), kinds2)] as const;
-  return { of, shape, ...(ahead && { ahead: { ...ahead, pair } }) };
+  return { of, shape, ...(ahead && { ahead: { ...ahead, numbers } }) };
 }
 
 /** Geoms as the search takes them; `kinds` are the types that one known only at run time may be of. */

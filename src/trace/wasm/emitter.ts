@@ -12,7 +12,6 @@ import {
 import type { Liveness } from "../liveness.ts";
 import type { MemoryMap } from "./memory-map.ts";
 import { breaks, isEmpty } from "./survey.ts";
-import { VECTOR } from "./memory-map.ts";
 import { FRAME, Values, type Lanes } from "./values.ts";
 
 /** The loop around a place: its lanes, and the depth that leaves it. */
@@ -145,9 +144,10 @@ export class Emitter extends Values {
       code.memory("v128.store", offset).release(address);
       return;
     }
-    const { to, release } = this.lanesAddresses("put", index, target.length, VECTOR, FRAME, () => {
+    const { none, most, bytes, stride } = this.reached(index, target);
+    const { to, release } = this.lanesAddresses("put", index, most, bytes, FRAME, () => {
       // the element after the last is nobody's
-      this.#blend(() => this.splat(target.length, "i32"));
+      this.#blend(() => this.splat(none, "i32"));
     });
     const x = code.local("vector");
     this.push(value, target.type);
@@ -156,7 +156,7 @@ export class Emitter extends Values {
       code
         .get(address)
         .get(x)
-        .memory(code.ofLane("store", "_lane"), at + this.laneBytes * k, k),
+        .memory(code.ofLane("store", "_lane"), at + stride * k, k),
     );
     code.release(x);
     release();

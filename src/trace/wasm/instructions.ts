@@ -260,6 +260,15 @@ function fromBits({ code, push }: Operands): void {
   if (code.isWide) code.packed().simd("f64x2.promote_low_f32x4");
 }
 
+/** Where an element of another lane's lies, in elements of one: lanes lie side by side. */
+function elementOfLane({ code, push, splat }: Operands): void {
+  push(0);
+  code.int(Math.log2(code.lanes.length)).simd("i32x4.shl");
+  push(1);
+  splat(code.lanes.length - 1, "i32");
+  code.simd("v128.and").simd("i32x4.add");
+}
+
 const same = ({ push }: Operands): void => push(0);
 
 const VECTORS: Readonly<Record<Computed, Vectors>> = {
@@ -302,6 +311,9 @@ const VECTORS: Readonly<Record<Computed, Vectors>> = {
   bitcast_u32: toBits,
   bitcast_f32: fromBits,
   hide: same,
+  lanes: ({ code, splat }) => splat(code.lanes.length, "i32"),
+  lane: ({ code }) => void code.constant(code.isWide ? [0, 0, 1, 1] : [0, 1, 2, 3]),
+  of_lane: elementOfLane,
 
   math_sin: host,
   math_cos: host,

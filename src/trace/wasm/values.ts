@@ -205,9 +205,26 @@ export class Values {
 
   protected element(index: Operand, ref: ArrayRef): void {
     const { code, map } = this;
-    if (!this.survey.isUniform(index))
-      return this.gather(index, ref.length, VECTOR, FRAME, map.array(ref), this.laneBytes);
+    if (!this.survey.isUniform(index)) {
+      const { most, bytes, stride } = this.reached(index, ref);
+      return this.gather(index, most, bytes, FRAME, map.array(ref), stride);
+    }
     code.memory("v128.load", this.pushElement(index, ref));
+  }
+
+  /**
+   * What an index of each lane reaches of a private array: the last element beyond all of them, the bytes of an element, and what
+   * lies between those of a lane and the next. One that names another lane counts the elements of all.
+   */
+  protected reached(
+    index: Operand,
+    { length }: ArrayRef,
+  ): { none: number; most: number; bytes: Stride; stride: number } {
+    const { laneBytes } = this;
+    const count = this.code.lanes.length;
+    const isOfLane = (this.resolved(index) as TraceNode).op === "of_lane";
+    if (!isOfLane) return { none: length, most: length, bytes: VECTOR, stride: laneBytes };
+    return { none: count * length, most: count * (length + 1) - 1, bytes: laneBytes as Stride, stride: 0 };
   }
 
   /** Pushes an address of an element at a shared index; returns what is to be added to it. */

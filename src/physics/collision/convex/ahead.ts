@@ -1,185 +1,137 @@
-// searches of many pairs in one loop: each world goes on to its own next pair, and does not wait for the others'
-import { array, breakIf, loop, variable, when, type LocalArray, type Variable } from "../../../trace/control.ts";
+// searches of many pairs in one loop: each lane goes on to the next pair of any world beside it, and does not wait for others
+import { array, breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { MOST_LANES, ofLane } from "../../../trace/lanes.ts";
 import {
   add,
   and,
   eq,
   ge,
-  isNode,
-  lt,
   mul,
   not,
   or,
-  sub,
+  select,
   toF32,
   toI32,
   type Bool,
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
-import type { Mat3, Vec3 } from "../../../trace/vector.ts";
-import { pairFrame } from "./distance.ts";
-import type { Frame } from "./kinks.ts";
+import type { Mat3 } from "../../../trace/vector.ts";
+import type { Candidate } from "../colliders/index.ts";
+import { convexContacts } from "./contacts.ts";
+import { pairFrame, type Finder } from "./distance.ts";
+import {
+  BEST,
+  getThree,
+  Held,
+  heldCore,
+  Kept,
+  numbersOf,
+  parked,
+  ROOM,
+  setNumbers,
+  three,
+  vec,
+} from "./kept-searches.ts";
 import { lineOf } from "./newton.ts";
 import { MODE, MOST_TURNS, NEXT } from "./phases.ts";
 import { polytope } from "./polytope.ts";
-import { keep, record, type Best, type Corner3, type Found } from "./record.ts";
+import { itemsOfLanes, itemsInTurn, lanesLeft } from "./pooled.ts";
+import { record, type Corner3 } from "./record.ts";
 import { atBest, searchTurn } from "./search.ts";
-import { restart, searched, searchState, type SearchState } from "./search-state.ts";
-import { coreKinds, type Core } from "./support.ts";
-import type { ConvexOptions, ConvexShape, Hull } from "./types.ts";
+import { restart, searched, searchState } from "./search-state.ts";
+import { MOST_CONVEX_CONTACTS, type ConvexOptions, type ConvexShape } from "./types.ts";
 
-/** Searches of a world whose ends are kept at once. */
-const ROOM = 32;
-
-/** A number that is set where a search begins; what is the same for all of them stays a number. */
-class Held {
-  readonly #variable: Variable;
-  #same: Scalar | undefined;
-
-  constructor(name: string, type: "f32" | "i32" = "f32") {
-    this.#variable = variable(name, 0, type);
-  }
-
-  set(x: Scalar): void {
-    if (isNode(x)) this.#variable.set(x);
-    else this.#same = x;
-  }
-
-  get(): Scalar {
-    return this.#same ?? this.#variable.get();
-  }
+/** A pair of geoms that is searched. */
+export interface SearchedPair {
+  readonly geoms: readonly [Int, Int];
+  readonly reach: Scalar;
+  /** Where they are, and of what size if worlds differ in that: the numbers of both. */
+  readonly numbers: readonly Scalar[];
 }
 
-const three = (name: string) => [0, 1, 2].map((k) => new Held(`${name}${k}`));
-const getThree = (of: readonly Held[]) => of.map((x) => x.get()) as unknown as Vec3;
-
-const HULL = ["firstVertex", "vertexCount", "firstStart", "firstCell", "cellsAlong"] as const;
-
-/** What turns read of a shape. */
-function heldCore(name: string): { set(core: Core): void; get(): Core } {
-  const type = new Held(`${name}_type`, "i32");
-  const half = three(`${name}_half`);
-  const perSize = new Held(`${name}_persize`);
-  const hull = HULL.map((field) => new Held(`${name}_${field}`, field === "cellsAlong" ? "f32" : "i32"));
-  const [last, corner] = ["last", "corner"].map((of) => variable(`${name}_${of}`, 0, "i32"));
-  let from: Core;
-  return {
-    set(core) {
-      from = core;
-      const { shape } = core;
-      type.set(shape.type);
-      core.half.forEach((x, k) => half[k].set(x));
-      perSize.set(core.perSize);
-      HULL.forEach((field, i) => {
-        const x = shape.hull?.[field];
-        if (x !== undefined) hull[i].set(x);
-      });
-      last.set(shape.hull?.firstVertex ?? 0);
-      corner.set(0);
-    },
-    get() {
-      const given = from.shape.hull;
-      const read = (field: (typeof HULL)[number]) =>
-        given?.[field] === undefined ? {} : { [field]: hull[HULL.indexOf(field)].get() };
-      const shape: ConvexShape = {
-        ...from.shape,
-        type: type.get(),
-        ...(given && { hull: { ...given, ...Object.assign({}, ...HULL.map(read)) } as Hull }),
-      };
-      return { ...from, shape, half: getThree(half), perSize: perSize.get(), last, corner, is: coreKinds(shape) };
-    },
-  };
-}
-
-/** Numbers of a world that are kept at an index. */
-class Kept {
-  readonly #arrays: readonly LocalArray[];
-
-  constructor(name: string, count: number) {
-    this.#arrays = Array.from({ length: count }, (_, k) => array(`ahead_${name}${k}`, ROOM, "f32", true));
-  }
-
-  set(i: Int, numbers: readonly Scalar[]): void {
-    this.#arrays.forEach((x, k) => x.set(i, numbers[k]));
-  }
-
-  get(i: Int): Scalar[] {
-    return this.#arrays.map((x) => x.get(i));
-  }
-}
-
-const vec = (of: readonly Scalar[], from: number) => of.slice(from, from + 3) as unknown as Vec3;
-
-/** A direction's overlap, normal and points: so many numbers. */
-const BEST = 10;
-const numbersOf = ({ h, normal, a, b }: Best): Scalar[] => [h.get(), ...normal.get(), ...a.get(), ...b.get()];
-const setNumbers = (to: Best, x: readonly Scalar[]): void => keep(to, x[0], vec(x, 1), vec(x, 4), vec(x, 7));
-
-/** Searches whose shapes overlap, or are too near for GJK: what is next begins from its simplex. */
-function parked() {
-  const [simplex, best, seed, rest] = [32, BEST, 4, 3].map((count, k) => new Kept(`parked${k}_`, count));
-  const pairs = new Kept("parked_pair", 2);
-  return {
-    save(i: Int, { s, best: found, seed: from, next, last }: SearchState, pair: Int, slot: Int): void {
-      const ids = s.ids.flatMap((v) => v.get().slice(0, 2));
-      simplex.set(i, [...[...s.w, ...s.a].flatMap((v) => v.get()), ...ids]);
-      best.set(i, numbersOf(found));
-      seed.set(i, [from.h.get(), ...from.n.get()]);
-      rest.set(
-        i,
-        [s.count, next, last].map((x) => toF32(x.get())),
-      );
-      pairs.set(i, [toF32(pair), toF32(slot)]);
-    },
-    pair: (i: Int) => pairs.get(i).map(toI32),
-    load(i: Int, { s, best: found, seed: from, next, last }: SearchState): void {
-      const numbers = simplex.get(i);
-      [...s.w, ...s.a].forEach((v, k) => v.set(vec(numbers, 3 * k)));
-      s.ids.forEach((v, k) => v.set([numbers[24 + 2 * k], numbers[25 + 2 * k], 0]));
-      setNumbers(found, best.get(i));
-      const [h, ...n] = seed.get(i);
-      from.h.set(h);
-      from.n.set(vec(n, 0));
-      const ints = rest.get(i).map(toI32);
-      [s.count, next, last].forEach((x, k) => x.set(ints[k]));
-    },
-  };
-}
-
-/** Pairs that are searched one after the other. */
+/** Pairs of a world that are searched one after the other. */
 export interface Pairs {
   /** How many there are, and whether one of them is searched. */
   readonly count: Int;
   isSearched(i: Int): Bool;
-  at(i: Int): { readonly a: ConvexShape; readonly b: ConvexShape; readonly reach: Scalar };
+  at(i: Int): SearchedPair;
 }
 
-/** Searches that are made before anything is made of them. */
+/** What is known of pairs at any world's side. */
+export interface PairKinds {
+  /** Of how many numbers each pair is. */
+  readonly numbers: number;
+  /** The shapes of a pair of numbers that it gave, of whichever world. */
+  shapes(geoms: readonly [Int, Int], numbers: readonly Scalar[]): readonly [ConvexShape, ConvexShape];
+  /** Pairs that need other code than others have a number, below `sorts`, and are taken together. */
+  readonly sorts: number;
+  sortOf(geoms: readonly [Int, Int]): Int;
+}
+
+/** Contacts of searched pairs, which are found before anything is made of them. */
 export interface Ahead {
-  /** Searches the next pairs, as many as there is room for. */
+  /** Whether no world of those beside each other has any of so many left. */
+  isOver(left: Int): Bool;
+  /** Finds the contacts of the next pairs, as many as there is room for. */
   run(pairs: Pairs): void;
-  /** Whether the ends of all that were searched are taken. */
+  /** Whether the contacts of all that were searched are taken. */
   isEmpty(): Bool;
-  /** Takes the end of the next one. */
-  take(a: Core, b: Core, second: Frame): Found;
+  /** Takes the contacts of the next one. */
+  take(): { readonly count: Int; at(i: Int): Candidate };
 }
 
 /** Ways of a lane through the loop of searches. */
 const [SEARCHES, IDLE, READY] = [0, 1, 2];
 
-export function searchesAhead(options: ConvexOptions): Ahead {
+export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
   const ends = new Kept("end", BEST + 8);
+  const pairsKept = new Kept("pair", 3 + kinds.numbers);
   const at = variable("ahead_at", 0, "i32");
   const made = variable("ahead_made", 0, "i32");
   const taken = variable("ahead_taken", 0, "i32");
+  const counts = array("ahead_contacts", ROOM, "i32", true);
+  const contacts = Array.from({ length: 7 }, (_, k) =>
+    array(`ahead_contact${k}`, ROOM * MOST_CONVEX_CONTACTS, "f32", true),
+  );
+  const left = lanesLeft("ahead_left");
 
-  const run = ({ count, isSearched, at: pairAt }: Pairs): void => {
-    made.set(0);
-    taken.set(0);
+  /** Lists the next pairs of each world. */
+  const list = ({ count, isSearched, at: pairAt }: Pairs): void => {
+    loop(
+      ROOM,
+      (slot) => {
+        loop(
+          count,
+          () => {
+            breakIf(ge(at.get(), count));
+            breakIf(isSearched(at.get()));
+            at.set(add(at.get(), 1));
+          },
+          { label: "next" },
+        );
+        breakIf(ge(at.get(), count));
+        const { geoms, reach, numbers } = pairAt(at.get());
+        pairsKept.set(slot, [...geoms.map(toF32), reach, ...numbers]);
+        counts.set(slot, 0);
+        at.set(add(at.get(), 1));
+        made.set(add(made.get(), 1));
+      },
+      { label: "listed" },
+    );
+  };
+  const pairOf = (i: Int) => {
+    const [first, second, reach, ...numbers] = pairsKept.get(i);
+    const geoms = [toI32(first), toI32(second)] as const;
+    const [a, b] = kinds.shapes(geoms, numbers);
+    return { a, b, reach };
+  };
+
+  const search = (): void => {
     const queue = parked();
-    const [waiting, resumed] = ["waiting", "resumed"].map((name) => variable(`ahead_${name}`, 0, "i32"));
-    const [pairOf, slot] = ["pair", "slot"].map((name) => variable(`ahead_${name}`, 0, "i32"));
+    const waiting = variable("ahead_waiting", 0, "i32");
+    waiting.set(0);
+    const [slot, of] = ["slot", "lane"].map((name) => variable(`ahead_${name}`, 0, "i32"));
     const way = variable("ahead_way", IDLE, "i32");
     const [first, second] = [heldCore("first"), heldCore("second")];
     const rot = Array.from({ length: 9 }, (_, k) => new Held(`ahead_rot${k}`));
@@ -187,41 +139,20 @@ export function searchesAhead(options: ConvexOptions): Ahead {
     const reach = new Held("ahead_reach");
     const state = searchState(getThree(offset));
     const p = polytope();
+    const items = itemsOfLanes("ahead");
 
-    const nextPair = () => {
-      loop(
-        count,
-        () => {
-          breakIf(ge(at.get(), count));
-          breakIf(isSearched(at.get()));
-          at.set(add(at.get(), 1));
-        },
-        { label: "next" },
-      );
-      when(and(lt(at.get(), count), lt(made.get(), ROOM)), () => {
-        pairOf.set(at.get());
-        slot.set(made.get());
-        at.set(add(at.get(), 1));
-        made.set(add(made.get(), 1));
-        way.set(SEARCHES);
-      });
-    };
-    const nextParked = () =>
-      when(lt(resumed.get(), waiting.get()), () => {
-        const [pair, to] = queue.pair(resumed.get());
-        pairOf.set(pair);
-        slot.set(to);
-        resumed.set(add(resumed.get(), 1));
-        way.set(SEARCHES);
-      });
     const place = () => {
-      const pair = pairAt(pairOf.get());
+      const pair = pairOf(ofLane(slot.get(), of.get()));
       const placed = pairFrame(pair.a, pair.b);
       first.set(placed.first);
       second.set(placed.second);
       placed.frame.rot.forEach((x, k) => rot[k].set(x));
       placed.frame.offset.forEach((x, k) => offset[k].set(x));
       reach.set(add(mul(pair.reach, placed.perSize), placed.rounding));
+    };
+    const idle = () => {
+      way.set(IDLE);
+      items.ask();
     };
     const turn = (isFirst: Bool) => {
       const frame = { rot: rot.map((x) => x.get()) as unknown as Mat3, offset: getThree(offset) };
@@ -230,17 +161,18 @@ export function searchesAhead(options: ConvexOptions): Ahead {
       searchTurn(pair, lineOf(a, b, frame.rot, frame.offset), state, p, () => {
         const what = state.next.get();
         when(and(isFirst, not(or(eq(what, NEXT.NONE), eq(what, NEXT.FINISH)))), () => {
-          queue.save(waiting.get(), state, pairOf.get(), slot.get());
+          queue.save(waiting.get(), state, [slot.get(), of.get()]);
           waiting.set(add(waiting.get(), 1));
           state.next.set(NEXT.NONE);
-          way.set(IDLE);
+          idle();
         });
       });
     };
     const end = () => {
       const { isFace, triangle } = state.face.kept();
-      ends.set(slot.get(), [...numbersOf(state.best), ...triangle.flat(), toF32(state.hit.get()), toF32(isFace)]);
-      way.set(IDLE);
+      const to = ofLane(slot.get(), of.get());
+      ends.set(to, [...numbersOf(state.best), ...triangle.flat(), toF32(state.hit.get()), toF32(isFace)]);
+      idle();
     };
 
     // all lanes look for what is apart, then all go on with what overlaps: so they need the same code at once
@@ -249,18 +181,27 @@ export function searchesAhead(options: ConvexOptions): Ahead {
       (phase) => {
         const isFirst = eq(phase, 0);
         way.set(IDLE);
+        items.begin([select(isFirst, made.get(), waiting.get(), "i32")]);
         loop(
-          ROOM * (MOST_TURNS + 1),
+          MOST_LANES * ROOM * (MOST_TURNS + 1),
           () => {
             when(eq(way.get(), IDLE), () => {
-              when(isFirst, nextPair, nextParked);
+              const { exists, at: i, of: from } = items.next();
               when(
-                eq(way.get(), SEARCHES),
+                exists,
                 () => {
+                  slot.set(i);
+                  of.set(from);
+                  when(not(isFirst), () => {
+                    const [to, world] = queue.of(ofLane(i, from));
+                    slot.set(to);
+                    of.set(world);
+                  });
+                  way.set(SEARCHES);
                   place();
                   restart(state, getThree(offset));
                   when(not(isFirst), () => {
-                    queue.load(sub(resumed.get(), 1), state);
+                    queue.load(ofLane(i, from), state);
                     state.mode.set(MODE.RESUMED);
                   });
                 },
@@ -274,26 +215,77 @@ export function searchesAhead(options: ConvexOptions): Ahead {
           },
           { label: "search" },
         );
+        items.end();
       },
       { label: "phases" },
     );
   };
 
+  /** The contacts of what was found to meet. */
+  const meet = (): void => {
+    const { sorts } = kinds;
+    const met = array("ahead_met", ROOM * sorts, "i32", true);
+    const counted = Array.from({ length: sorts }, (_, k) => variable(`ahead_met${k}`, 0, "i32"));
+    for (const n of counted) n.set(0);
+    loop(made.get(), (slot) => {
+      when(eq(ends.get(slot)[16], 1), () => {
+        const [geom1, geom2] = pairsKept.get(slot);
+        const sort = kinds.sortOf([toI32(geom1), toI32(geom2)]);
+        counted.forEach((n, k) =>
+          when(eq(sort, k), () => {
+            met.set(add(n.get(), k * ROOM), slot);
+            n.set(add(n.get(), 1));
+          }),
+        );
+      });
+    });
+    const own = counted.map((n) => n.get());
+    itemsInTurn("ahead_meet", own, ROOM, ({ at: i, of, list: sort }) => {
+      const slot = variable("ahead_meets", 0, "i32");
+      slot.set(met.get(ofLane(add(mul(sort, ROOM), i), of)));
+      const from = ofLane(slot.get(), of);
+      const { a, b, reach: far } = pairOf(from);
+      const finder: Finder = (first, second, frame) => {
+        const best = record("taken");
+        const x = ends.get(from);
+        setNumbers(best, x);
+        const corners = (k: number) => vec(x, k).map(toI32) as unknown as Corner3;
+        return {
+          ...atBest(first, second, frame, best, () => eq(x[16], 1)),
+          turns: 0,
+          isFace: eq(x[17], 1),
+          triangle: [corners(10), corners(13)],
+        };
+      };
+      const found = convexContacts(a, b, far, { ...options, turns: false }, finder);
+      counts.set(from, found.count);
+      loop(found.count, (k) => {
+        const { dist, pos, normal } = found.at(k);
+        const to = ofLane(add(mul(slot.get(), MOST_CONVEX_CONTACTS), k), of);
+        [dist, ...pos, ...normal].forEach((x, n) => contacts[n].set(to, x));
+      });
+    });
+  };
+
   return {
-    run,
+    isOver: left.isOver,
+    run(pairs) {
+      made.set(0);
+      taken.set(0);
+      list(pairs);
+      search();
+      meet();
+    },
     isEmpty: () => eq(taken.get(), made.get()),
-    take(a, b, second) {
-      const i = taken.get();
-      taken.set(add(i, 1));
-      const best = record("taken");
-      const end = ends.get(i);
-      setNumbers(best, end);
-      const corners = (from: number) => vec(end, from).map(toI32) as unknown as Corner3;
+    take() {
+      const slot = taken.get();
+      taken.set(add(slot, 1));
       return {
-        ...atBest(a, b, second, best, () => eq(end[16], 1)),
-        turns: 0,
-        isFace: eq(end[17], 1),
-        triangle: [corners(10), corners(13)],
+        count: counts.get(slot),
+        at: (i) => {
+          const [dist, ...x] = contacts.map((from) => from.get(add(mul(slot, MOST_CONVEX_CONTACTS), i)));
+          return { dist, pos: vec(x, 0), normal: vec(x, 3), exists: true };
+        },
       };
     },
   };

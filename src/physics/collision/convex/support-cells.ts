@@ -9,9 +9,11 @@ const BEYOND = 1e-5;
 /** A vertex that another is above by this part of the hull's size is not the farthest, whatever rounding says. */
 const BELOW = 1e-5;
 /** A cell with more vertices than this is taken apart once. */
-const MOST_LISTED = 24;
+const MOST_LISTED = 12;
 /** A part with more than this lists none, and is climbed: in a hundred steps along edges as many vertices are looked at. */
 const MOST_IN_PART = 120;
+/** A cell lists what is left in any of so many pieces along each edge: fewer vertices than are left of the whole at once. */
+const PIECES = 2;
 /** Parts of a cell along each edge. */
 const PARTS = 4;
 /** A list is one number: where it begins, times this, and how many vertices it has. */
@@ -116,9 +118,17 @@ function supportCells(points: ArrayLike<number>, edge: number): number[][] {
   const cells = Array.from({ length: edge ** 3 }, () => new Set<number>());
   for (const axis of [0, 1, 2])
     for (const sign of [-1, 1])
-      takeApart({ points, edge }, { axis, sign }, [0, 0], [edge, edge], all, (place, left) => {
-        for (const v of left) cells[(place[0] * edge + place[1]) * edge + place[2]].add(v);
-      });
+      takeApart(
+        { points, edge: PIECES * edge },
+        { axis, sign },
+        [0, 0],
+        [PIECES * edge, PIECES * edge],
+        all,
+        (fine, left) => {
+          const place = fine.map((x) => Math.floor(x / PIECES));
+          for (const v of left) cells[(place[0] * edge + place[1]) * edge + place[2]].add(v);
+        },
+      );
   return cells.map((cell) => [...cell].sort((a, b) => a - b));
 }
 
@@ -129,10 +139,11 @@ function supportParts(points: ArrayLike<number>, edge: number, cell: number, ver
   for (const axis of [0, 1, 2])
     for (const sign of [-1, 1]) {
       if (place[axis] !== (sign < 0 ? 0 : edge - 1)) continue;
-      const from = [1, 2].map((i) => PARTS * place[(axis + i) % 3]);
-      const to = from.map((x) => x + PARTS);
-      takeApart({ points, edge: PARTS * edge }, { axis, sign }, from, to, vertices, (fine, left) => {
-        const [i, j, k] = fine.map((x) => x % PARTS);
+      const along = PARTS * PIECES;
+      const from = [1, 2].map((i) => along * place[(axis + i) % 3]);
+      const to = from.map((x) => x + along);
+      takeApart({ points, edge: along * edge }, { axis, sign }, from, to, vertices, (fine, left) => {
+        const [i, j, k] = fine.map((x) => Math.floor(x / PIECES) % PARTS);
         for (const v of left) parts[(i * PARTS + j) * PARTS + k].add(v);
       });
     }

@@ -1,0 +1,67 @@
+// searches that worlds of a vector share: each world has the bits that it has elsewhere, and alone
+import { expect, test } from "vitest";
+import { createSimulation, loadModel } from "../../src/index.ts";
+
+const WORLDS = 7;
+const STEPS = 12;
+
+/** A lump of 14 vertices. */
+const LUMP =
+  "1 1 1 -1 1 1 1 -1 1 -1 -1 1 1 1 -1 -1 1 -1 1 -1 -1 -1 -1 -1 1.3 0 0 -1.3 0 0 0 1.4 0 0 -1.4 0 0 0 1.2 0 0 -1.5";
+const KINDS = ['type="mesh" mesh="lump"', 'type="box" size=".1 .08 .06"', 'type="cylinder" size=".08 .1"'];
+
+/** Ten bodies whose 45 pairs are all searched, or go by steps about a cylinder. */
+const MODEL = `<mujoco>
+  <option timestep="0.002"/>
+  <asset><mesh name="lump" scale=".08 .08 .08" vertex="${LUMP}"/></asset>
+  <worldbody>
+    <geom type="plane" size="3 3 .1"/>
+    ${Array.from({ length: 10 }, (_, i) => `<body pos="0 0 .5"><freejoint/><geom ${KINDS[i % 3]}/></body>`).join("\n")}
+  </worldbody>
+</mujoco>`;
+
+/** Bodies on a spiral: in one heap, where more pairs are near than are searched at once, or far from each other. */
+function starts(nq: number): Float64Array {
+  const qpos = new Float64Array(WORLDS * nq);
+  for (let w = 0; w < WORLDS; w++)
+    for (let i = 0; i < nq / 7; i++) {
+      const [far, angle] = [[0.02, 0.1, 0.5, 0.05, 0.02, 0.3, 0.09][w], 2.4 * i + w];
+      const at = [far * i * Math.cos(angle), far * i * Math.sin(angle), 0.3 + 0.1 * far * i];
+      const turn = [Math.cos(0.3 * i + w), 0.5 * Math.sin(i), Math.sin(0.3 * i + w), 0.1];
+      const norm = Math.hypot(...turn);
+      qpos.set([...at, ...turn.map((x) => x / norm)], w * nq + 7 * i);
+    }
+  return qpos;
+}
+
+async function run(device: "wasm" | "cpu", arithmetic: "float32" | "float64", only?: number) {
+  const model = await loadModel(MODEL);
+  const numEnvs = only === undefined ? WORLDS : 1;
+  await using simulation = await createSimulation(model, {
+    numEnvs,
+    device,
+    arithmetic,
+    nconmax: 200,
+    ...(device === "wasm" ? { threads: 1 } : {}),
+    outputs: ["ncon"],
+  });
+  const { nq } = model;
+  const qpos = starts(nq);
+  await simulation.setState({ qpos: only === undefined ? qpos : qpos.subarray(only * nq, (only + 1) * nq) });
+  const contacts: number[] = [];
+  for (let k = 0; k < STEPS; k++) {
+    simulation.step(1);
+    const { ncon } = await simulation.getState(["ncon"]);
+    contacts.push(...Array.from(ncon));
+  }
+  const state = await simulation.getState(["qpos", "qvel"]);
+  return { contacts, qpos: Array.from(state.qpos), qvel: Array.from(state.qvel) };
+}
+
+test.each(["float32", "float64"] as const)("worlds with many and few pairs, %s", async (arithmetic) => {
+  const together = await run("wasm", arithmetic);
+  expect(Math.max(...together.contacts)).toBeGreaterThan(32);
+  expect(together).toEqual(await run("cpu", arithmetic));
+  const { qpos } = await run("wasm", arithmetic, 4);
+  expect(together.qpos.slice(4 * qpos.length, 5 * qpos.length)).toEqual(qpos);
+});
