@@ -40,12 +40,18 @@ export function readCachedValue(file: string): unknown {
   }
 }
 
-/** Keeps a value of at most this many bytes, and of the folder's files the newest `most`. Never fails a run. */
-export function cacheValue(
-  file: string,
-  value: unknown,
-  { most, mostBytes }: { most: number; mostBytes: number },
-): void {
+/** What a folder of values holds. */
+export interface CacheLimits {
+  /** Files. */
+  readonly most: number;
+  /** Bytes of one; a larger value is not kept. */
+  readonly mostBytes: number;
+  /** Bytes of all of them. */
+  readonly mostInAll: number;
+}
+
+/** Keeps a value, and of the folder's files the newest that its limits allow. Never fails a run. */
+export function cacheValue(file: string, value: unknown, { most, mostBytes, mostInAll }: CacheLimits): void {
   try {
     // not v8.serialize, whose arrays share one buffer when they are read
     const writer = new Serializer();
@@ -55,10 +61,16 @@ export function cacheValue(
     if (body.length > mostBytes) return;
     writeCached(file, Buffer.concat([Buffer.from(digestOf(body), "latin1"), body]));
     const folder = dirname(file);
-    const names = readdirSync(folder);
-    if (names.length <= most) return;
-    const others = names.map((name) => join(folder, name)).map((path) => ({ path, at: statSync(path).mtimeMs }));
-    for (const { path } of others.sort((a, b) => b.at - a.at).slice(most)) rmSync(path, { force: true });
+    const files = readdirSync(folder).map((name) => {
+      const path = join(folder, name);
+      const { mtimeMs, size } = statSync(path);
+      return { path, at: mtimeMs, size };
+    });
+    let bytes = 0;
+    for (const [i, { path, size }] of files.sort((a, b) => b.at - a.at).entries()) {
+      bytes += size;
+      if (i >= most || bytes > mostInAll) rmSync(path, { force: true });
+    }
   } catch {
     // the next process makes it again
   }

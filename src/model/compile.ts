@@ -33,16 +33,22 @@ export async function compileXml(source: ModelSource): Promise<Model> {
 /** A model of a source that something else holds. Throws as `loadModel`. */
 export const compileStored = (source: ModelSource): Promise<Model> => compileSourceHere(source);
 
+/** Milliseconds of compiling beyond which it is quicker to look, MuJoCo running or not. */
+const SLOW = 1000;
+let wasSlow = false;
+
 /** A model that is kept, or that is compiled and then kept. */
 async function keptOr(
   keyOf: () => ModelKey | undefined,
   compile: (key: ModelKey | undefined) => Promise<Model>,
 ): Promise<Model> {
-  // once MuJoCo runs, to compile is as quick as to look
-  const key = isMuJoCoLoaded() ? undefined : keyOf();
+  // once MuJoCo runs, to compile most models is as quick as to look
+  const key = isMuJoCoLoaded() && !wasSlow ? undefined : keyOf();
   const kept = key && readCachedModel(key);
   if (kept) return kept;
+  const begun = performance.now();
   const model = await compile(key);
+  wasSlow ||= performance.now() - begun > SLOW;
   if (key) cacheModel(key, model);
   return model;
 }

@@ -12,12 +12,15 @@ import type { FileTree } from "./files.ts";
 import { hostTree } from "./host-files.ts";
 import type { Model } from "./model-data.ts";
 
-/** The most models that are kept, and bytes of one. */
-const MOST = 64;
-const MOST_BYTES = 16 << 20;
+/** Robots of fine meshes, whose compiling takes seconds, are tens of megabytes. */
+const LIMITS = { most: 64, mostBytes: 64 << 20, mostInAll: 512 << 20 };
+
+let program: string | undefined;
 
 /** The program that makes models: sources of this folder, and MuJoCo's. */
-function programKey(): string {
+const programKey = (): string => (program ??= digestOfProgram());
+
+function digestOfProgram(): string {
   const sources = sourcesIn(dirname(fileURLToPath(import.meta.url)));
   const { size, mtimeMs } = statSync(createRequire(import.meta.url).resolve("@mujoco/mujoco/mujoco.wasm"));
   const facts = [corralVersion(), process.versions.v8, String(size), String(mtimeMs)];
@@ -96,4 +99,4 @@ export function readCachedModel({ file }: ModelKey): Model | undefined {
 
 /** Keeps a model. */
 export const cacheModel = ({ file, answers }: ModelKey, model: Model): void =>
-  cacheValue(file, { answers, model }, { most: MOST, mostBytes: MOST_BYTES });
+  cacheValue(file, { answers, model }, LIMITS);

@@ -1,4 +1,5 @@
 // the collider of a pair of geoms, whatever its kind: closed forms, planes with hulls, and the search for all others
+import { madeOnce } from "../../core/made-once.ts";
 import { loop, table } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
@@ -301,6 +302,16 @@ function cellReader(hulls: Hulls, { list, vertex, hasLong }: CellLists): Support
   };
 }
 
+/** Hulls that are climbed, and where, one after another. */
+const climbs = madeOnce((hulls: Hulls) => {
+  const climbed = Array.from(hulls.vertnum, (n, h) => (n > CLIMB_ABOVE ? h : -1)).filter((h) => h >= 0);
+  const starts = climbed.flatMap((h) => {
+    const first = hulls.vertadr[h];
+    return climbStarts(hulls.vert.subarray(3 * first, 3 * (first + hulls.vertnum[h]))).map((v) => first + v);
+  });
+  return { climbed, starts };
+});
+
 /** Reads the hulls of geoms in tables that all worlds share. */
 function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) => Hull {
   const ints = (name: Exclude<keyof Hulls, "vert" | "polynormal" | "extrema">) => {
@@ -320,12 +331,7 @@ function hullReader(model: Model, hulls: Hulls, hasRoom: boolean): (geom: Int) =
     return (i: Int) => [0, 1, 2].map((k) => read(add(mul(i, 3), k))) as unknown as Vec3;
   };
   const most = (counts: Int32Array) => counts.reduce((a, b) => Math.max(a, b), 0);
-  // hulls that are climbed, one after another
-  const climbed = Array.from(hulls.vertnum, (n, h) => (n > CLIMB_ABOVE ? h : -1)).filter((h) => h >= 0);
-  const starts = climbed.flatMap((h) => {
-    const first = hulls.vertadr[h];
-    return climbStarts(hulls.vert.subarray(3 * first, 3 * (first + hulls.vertnum[h]))).map((v) => first + v);
-  });
+  const { climbed, starts } = climbs(hulls);
   const start = climbed.length > 0 ? halves("hull_start", Int32Array.from(starts)) : undefined;
   const lists = hasRoom ? cellLists(hulls) : undefined;
   const mostCorners = most(hulls.polyvertnum);

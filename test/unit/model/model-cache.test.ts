@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
@@ -132,4 +141,17 @@ test("a process that finds its model does not start MuJoCo", () => {
   };
   expect(run()).toEqual([7, "kept", true]);
   expect(run()).toEqual([7, "kept", false]);
+});
+
+test("where compiling took long, a process whose MuJoCo runs looks for models too", async () => {
+  await loadModel(file);
+  expect(existsSync(cache)).toBe(false);
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 2000));
+  const model = await loadModel(file);
+  clock.mockRestore();
+  await loadModel(file);
+  const [kept] = readdirSync(cache);
+  expect(await loadModel(file)).toEqual(model);
+  expect(readdirSync(cache)).toEqual([kept]);
 });

@@ -1,4 +1,5 @@
 // which corners of a polygon meet a plane: those of a large quadrilateral, chosen in float64 before anything is traced
+import { madeOnce } from "../../../core/made-once.ts";
 import type { Hulls } from "../../../model/hulls.ts";
 
 /** Corners beside the first that meet a plane. */
@@ -46,7 +47,7 @@ function widest(points: Float64Array, start: number): [number, number, number] {
  * For each polygon of more than four corners where its numbers begin in `corners`, else 0; there are `OTHERS` for each corner as
  * the first, each a vertex.
  */
-export function wideCorners(hulls: Hulls): { first: Int32Array; corners: Int32Array } {
+export const wideCorners = madeOnce((hulls: Hulls): { first: Int32Array; corners: Int32Array } => {
   const corners: number[] = [];
   const first = Int32Array.from(hulls.polyvertnum, (count, p) => {
     if (count <= OTHERS + 1) return 0;
@@ -59,4 +60,4 @@ export function wideCorners(hulls: Hulls): { first: Int32Array; corners: Int32Ar
     return begin;
   });
   return { first, corners: Int32Array.from(corners) };
-}
+});

@@ -1,4 +1,5 @@
 // which four corners of a hull's polygon are kept where all of it lies on a face: chosen in float64 before anything is traced
+import { madeOnce } from "../../../core/made-once.ts";
 import type { Hulls } from "../../../model/hulls.ts";
 
 /** Corners of a polygon beyond which the search is left to the kernel: it takes time with their square. */
@@ -49,7 +50,7 @@ function kept(points: Float64Array, start: number): number[] {
  * For each polygon where its numbers begin in `corners`, -1: it has none. There is a number for each corner that may come first
  * in the order of faces (`Faces.corner`), then one for each in the polygon's own: four places counted from there, `KEPT_BITS` each.
  */
-export function keptCorners(hulls: Hulls): { first: Int32Array; corners: Int32Array } {
+export const keptCorners = madeOnce((hulls: Hulls): { first: Int32Array; corners: Int32Array } => {
   const corners: number[] = [];
   const first = Int32Array.from(hulls.polyvertnum, (count, p) => {
     if (count <= 4 || count > MOST_CORNERS) return -1;
@@ -65,4 +66,4 @@ export function keptCorners(hulls: Hulls): { first: Int32Array; corners: Int32Ar
     return begin;
   });
   return { first, corners: Int32Array.from(corners) };
-}
+});

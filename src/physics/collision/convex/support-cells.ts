@@ -1,4 +1,5 @@
 // which vertices of a hull may be farthest in a direction: lists by cell of directions, so that little is climbed
+import { madeOnce } from "../../../core/made-once.ts";
 import { abs, add, div, floor, max, min, mul, sub, toI32, type Int, type Scalar } from "../../../trace/scalar.ts";
 import type { Vec3 } from "../../../trace/vector.ts";
 
@@ -67,12 +68,8 @@ interface HullVertices {
   readonly vertnum: ArrayLike<number>;
 }
 
-const known = new WeakMap<HullVertices, CellLists>();
-
-/** The lists of hulls, made once. */
-export function cellLists(hulls: HullVertices): CellLists {
-  const made = known.get(hulls);
-  if (made) return made;
+/** The lists of hulls. */
+export const cellLists = madeOnce((hulls: HullVertices): CellLists => {
   const [edges, firstCell, list, vertex]: number[][] = [[], [], [], []];
   const long: { readonly at: number; readonly parts: readonly (readonly number[])[]; readonly from: number }[] = [];
   /** A list, or 0 if it is too long. */
@@ -97,10 +94,8 @@ export function cellLists(hulls: HullVertices): CellLists {
     list[at] = list.length * LIST;
     for (const vertices of parts) list.push(add(vertices, from));
   }
-  const lists = { edge: edges, firstCell, list, vertex, hasLong: long.length > 0 };
-  known.set(hulls, lists);
-  return lists;
-}
+  return { edge: edges, firstCell, list, vertex, hasLong: long.length > 0 };
+});
 
 /** A face of the cube. */
 interface Face {
