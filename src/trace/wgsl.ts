@@ -174,7 +174,7 @@ export interface WgslOptions extends WgslForm {
 
 /** A kernel and what must be bound to it, in binding order after the uniform at binding 0. */
 export interface WgslKernel {
-  /** Emitted when it is first read: a batch on the CPU asks for the rest alone. */
+  /** Emitted when it is first read, as the tables: a batch on the CPU asks for the rest alone. */
   readonly code: string;
   buffers: { name: string; access: "read" | "read_write" | "uniform" }[];
   /** How it is written, and whether its trace is straight-line code. */
@@ -190,39 +190,57 @@ export interface WgslKernel {
 /** The first parameters of every kernel: how many worlds its shard has, and a zero that hides loop bounds. */
 export const FIXED_PARAMS = ["num_worlds", "zero"] as const;
 
+/** A value that is made when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** The numbers of tables, each where it lies. */
+function filled<T extends Float32Array | Int32Array>(tables: readonly TableRef[], data: T): T {
+  for (const t of tables) data.set(t.values, t.offset);
+  return data;
+}
+
 /** Emits a trace as a WGSL module with the entry point `main`. */
 export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const live = analyse(trace);
   // what no live statement reads is not bound: pipelines with automatic layouts leave it out
-  const tableData = <T extends Float32Array | Int32Array>(type: "f32" | "i32", made: (length: number) => T): T => {
+  const readTables = (["f32", "i32"] as const).map((type) => {
     const tables = trace.tables.filter((t) => t.type === type);
-    const read = tables.some((t) => live.sources.has(t)) ? tables : [];
-    const data = made(4 * Math.ceil(read.reduce((sum, t) => sum + t.values.length, 0) / 4));
-    for (const t of read) data.set(t.values, t.offset);
-    return data;
-  };
-  const floatTable = tableData("f32", (length) => new Float32Array(length));
-  const intTable = tableData("i32", (length) => new Int32Array(length));
+    return tables.some((t) => live.sources.has(t)) ? tables : [];
+  });
+  const [floats, ints] = readTables.map(
+    (tables) => 4 * Math.ceil(tables.reduce((sum, t) => sum + t.values.length, 0) / 4),
+  );
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
   const { workgroupSize, privateArrays = "separate", tablesApart = "uniform", mostLive, privateRoom } = options;
-  const indexed = indexedAtRunTime(trace, live);
+  const indexed = once(() => indexedAtRunTime(trace, live));
   const accessOf = (type: "f32" | "i32", words: number) => {
-    const isApart = tablesApart === "storage" && [...indexed.lanesApart].some((table) => table.type === type);
-    return words <= UNIFORM_WORDS && !isApart ? "uniform" : "read";
+    const isApart = () => tablesApart === "storage" && [...indexed().lanesApart].some((table) => table.type === type);
+    return words <= UNIFORM_WORDS && !isApart() ? "uniform" : "read";
   };
-  const access = { f32: accessOf("f32", floatTable.length), i32: accessOf("i32", intTable.length) } as const;
-  if (floatTable.length) buffers.push({ name: TABLES.f32, access: access.f32 });
-  if (intTable.length) buffers.push({ name: TABLES.i32, access: access.i32 });
-  const words: Record<string, number> = { [TABLES.f32]: floatTable.length, [TABLES.i32]: intTable.length };
+  const access = { f32: accessOf("f32", floats), i32: accessOf("i32", ints) } as const;
+  if (floats) buffers.push({ name: TABLES.f32, access: access.f32 });
+  if (ints) buffers.push({ name: TABLES.i32, access: access.i32 });
+  const words: Record<string, number> = { [TABLES.f32]: floats, [TABLES.i32]: ints };
   const params = [
     { name: "num_worlds", type: "i32" as const, slot: 0 },
     { name: "zero", type: "i32" as const, slot: 1 },
     ...trace.params.map((p) => ({ name: p.name, type: p.type, slot: p.slot + FIXED_PARAMS.length })),
   ];
-  const merges = privateArrays === "merged" ? indexed.arrays : new Set<number>();
-  const privateBytes = bytesOf(trace, live, merges);
+  const privateBytes = once(() =>
+    bytesOf(trace, live, privateArrays === "merged" ? indexed().arrays : new Set<number>()),
+  );
+  const tables = once(() => {
+    const [f32, i32] = readTables;
+    return {
+      ...(floats ? { f32: filled(f32, new Float32Array(floats)) } : {}),
+      ...(ints ? { i32: filled(i32, new Int32Array(ints)) } : {}),
+    };
+  });
   const emit = (): string => {
     const body =
       mostLive === undefined
@@ -268,13 +286,15 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     ...(memory.length > 0 ? [`  var ${MERGED}: array<u32, ${memory.length}>;`] : []),
     ...declared(memory.apart),
   ];
-  let code: string | undefined;
+  const code = once(emit);
   return {
     get code() {
-      return (code ??= emit());
+      return code();
     },
     buffers,
-    privateBytes,
+    get privateBytes() {
+      return privateBytes();
+    },
     form: {
       unroll: trace.unroll,
       workgroupSize,
@@ -284,9 +304,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       ...(privateRoom ? { privateRoom } : {}),
     },
     params,
-    tables: {
-      ...(floatTable.length ? { f32: floatTable } : {}),
-      ...(intTable.length ? { i32: intTable } : {}),
+    get tables() {
+      return tables();
     },
   };
 }

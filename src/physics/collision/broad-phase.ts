@@ -20,13 +20,15 @@ import {
   type Bool,
   type Int,
 } from "../../trace/scalar.ts";
-import { mjtGeom, mjtJoint } from "../../model/enums.ts";
+import { mjtJoint } from "../../model/enums.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
 import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 import { fixedIn } from "./fixed-boxes.ts";
 import type { WorldBox } from "./geom-boxes.ts";
+import { gridsOf } from "./pair-grids.ts";
+import { readRule, ruleOf } from "./pair-rule.ts";
 import { overlap, worldBoxes } from "./world-boxes.ts";
 
 /** Bits of a word, and of a part of it that is looked at together. */
@@ -45,22 +47,6 @@ interface NearRow {
   readonly isNear: (column: Int) => Bool;
 }
 
-/** Pairs by their first geom in `rows`, and the other in `columns`; index -1 if two do not make a pair. */
-interface Grid {
-  readonly rows: readonly number[];
-  readonly columns: readonly number[];
-  readonly index: Int32Array;
-  /** A bit of each that is a pair. */
-  readonly masks: Int32Array;
-}
-
-/** Where each of some geoms is among them, by the geom. */
-function placesOf(ids: readonly number[], ngeom: number): Int32Array {
-  const places = new Int32Array(ngeom);
-  ids.forEach((g, place) => (places[g] = place));
-  return places;
-}
-
 /** A table of whole numbers, two a word if they fit: tables that are small are read faster. */
 export function halves(name: string, values: Int32Array): (index: Int) => Int {
   let most = 0;
@@ -74,67 +60,6 @@ export function halves(name: string, values: Int32Array): (index: Int) => Int {
     const word = toU32(read(toI32(shr(at, 1))));
     return toI32(band(shr(word, mul(band(at, 1), 16)), 0xffff));
   };
-}
-
-/** The pairs named by their indices; no two are of the same geoms. Rows of fixed geoms come first, as `order` has them. */
-function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: boolean, order: readonly number[]): Grid {
-  // places from 1 on; 0: not among them
-  const place = new Int32Array(ngeom);
-  order.forEach((g, i) => (place[g] = i + 1));
-  // a plane comes first, then what is fixed; of others the lower geom, so that half of the words of a row are empty
-  const isFirst = (geom1: number, geom2: number) => planes || place[geom1] > 0 || (place[geom2] === 0 && geom1 < geom2);
-  const [inRows, inColumns] = [new Uint8Array(ngeom), new Uint8Array(ngeom)];
-  for (let i = 0; i < members.length; i++) {
-    const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
-    const is = isFirst(geom1, geom2);
-    inRows[is ? geom1 : geom2] = inColumns[is ? geom2 : geom1] = 1;
-  }
-  const [firsts, columns] = [inRows, inColumns].map((met) => Array.from(met.keys()).filter((g) => met[g] === 1));
-  const [others, fixed] = [false, true].map((is) => firsts.filter((g) => place[g] > 0 === is));
-  const rows = [...fixed.sort((a, b) => place[a] - place[b]), ...others];
-  const words = Math.ceil(columns.length / WORD);
-  const index = new Int32Array(rows.length * words * WORD).fill(-1);
-  const masks = new Int32Array(rows.length * words);
-  const [rowOf, columnOf] = [placesOf(rows, ngeom), placesOf(columns, ngeom)];
-  for (let i = 0; i < members.length; i++) {
-    const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
-    const is = isFirst(geom1, geom2);
-    const at = rowOf[is ? geom1 : geom2] * words * WORD + columnOf[is ? geom2 : geom1];
-    index[at] = members[i];
-    masks[at >> 5] |= 1 << (at & (WORD - 1));
-  }
-  return { rows, columns, index, masks };
-}
-
-/** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
-function gridsOf(m: ModelView, pairs: GeomPairs, order: readonly number[]): { planes: boolean; grid: Grid }[] {
-  const { ngeom } = m.model;
-  const groups = new Map<number, { members: Int32Array; count: number }>();
-  const seen = new Map<number, number>();
-  // explicit pairs alone are named twice
-  const mayRepeat = pairs.kinds.some(({ ipair }) => ipair >= 0);
-  const timesOf = (k: number): number => {
-    const ends = pairs.geom1[k] * ngeom + pairs.geom2[k];
-    const times = seen.get(ends) ?? 0;
-    seen.set(ends, times + 1);
-    return times;
-  };
-  const isPlane = pairs.kinds.map(({ type1 }) => type1 === mjtGeom.PLANE);
-  const onPlanes = pairs.total(({ type1 }) => Number(type1 === mjtGeom.PLANE));
-  for (let k = 0; k < pairs.length; k++) {
-    const onPlane = isPlane[pairs.kind[k]];
-    const key = 2 * (mayRepeat ? timesOf(k) : 0) + Number(onPlane);
-    let group = groups.get(key);
-    if (!group) {
-      const most = onPlane ? onPlanes : pairs.length - onPlanes;
-      groups.set(key, (group = { members: new Int32Array(most), count: 0 }));
-    }
-    group.members[group.count++] = k;
-  }
-  return [...groups].map(([key, { members, count }]) => {
-    const planes = key % 2 === 1;
-    return { planes, grid: gridOf(pairs, ngeom, members.subarray(0, count), planes, planes ? [] : order) };
-  });
 }
 
 /** Pairs in their order, as a list. */
@@ -192,8 +117,8 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
   const fixedOnes = fixedIn(m, pairs);
   const boxes = m.form.hasRoom || fixedOnes.length > 0 ? worldBoxes(m, frames, pairs, fixedOnes) : undefined;
 
-  for (const { planes, grid } of gridsOf(m, pairs, boxes?.fixed?.geoms ?? [])) {
-    const { rows, columns, index, masks } = grid;
+  for (const { planes, grid } of gridsOf(m.model.ngeom, pairs, boxes?.fixed?.geoms ?? [])) {
+    const { rows, columns, masks } = grid;
     const words = Math.ceil(columns.length / WORD);
     const bounds = (g: Int): Bounds => ({
       pos: frames.pos(g),
@@ -214,8 +139,12 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
       return { isNear: (c) => near(sphere, bounds(columnAt(c)), look) };
     };
     const geom = table("near_geom", rows, "i32");
-    const pairAt = halves("near_pair", index);
     const mask = table("near_mask", masks, "i32");
+    const rule = isLong ? ruleOf(grid, m.model.geom_bodyid) : undefined;
+    const byRule = rule && readRule(rule, mask);
+    const listed = rule ? undefined : halves("near_pair", grid.index());
+    /** The pair of a row and a column; `cell` counts columns of all rows. */
+    const pairAt = (r: Int, column: Int, cell: () => Int): Int => (byRule ? byRule(r, column) : listed!(cell()));
     const rowBits = areAlike(m) ? array("near_row", words, "u32") : undefined;
 
     const visit = (r: Int, row: NearRow): void => {
@@ -226,14 +155,17 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
         when(ne(known, 0), () => {
           const bits = nearBits(isLong ? words * WORD : columns.length, w, row);
           if (rowBits) rowBits.set(w, band(bits, toU32(known)));
-          else mark(found, band(bits, toU32(known)), (bit) => pairAt(add(mul(at, WORD), bit)));
+          else
+            mark(found, band(bits, toU32(known)), (bit) =>
+              pairAt(r, add(mul(w, WORD), bit), () => add(mul(at, WORD), bit)),
+            );
         });
       };
       if (isLong) loop(words, test, { label: "broad_words" });
       else for (let w = 0; w < words; w++) test(w);
       if (!rowBits) return;
       eachTogether(rowBits, "boxes", (bit) => {
-        const k = pairAt(add(mul(mul(r, words), WORD), bit));
+        const k = pairAt(r, bit, () => add(mul(mul(r, words), WORD), bit));
         when(not(isApart(k)), () => setBit(found, k));
       });
     };

@@ -1,0 +1,90 @@
+// pairs of geoms by rows and columns: every pair is a bit of one grid
+import { mjtGeom } from "../../model/enums.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
+
+/** Bits of a word. */
+const WORD = 32;
+
+/** Pairs by their first geom in `rows`, and the other in `columns`: no two are of the same geoms. */
+export interface Grid {
+  readonly rows: readonly number[];
+  readonly columns: readonly number[];
+  /** A bit of each two that are a pair, rows of whole words. */
+  readonly masks: Int32Array;
+  /** Visits all pairs in their order: `cell` counts the bits of masks. */
+  each(visit: (cell: number, pair: number) => void): void;
+  /** By cell the pair, -1 where two do not make one. */
+  index(): Int32Array;
+}
+
+/** Where each of some geoms is among them, by the geom. */
+function placesOf(ids: readonly number[], ngeom: number): Int32Array {
+  const places = new Int32Array(ngeom);
+  ids.forEach((g, place) => (places[g] = place));
+  return places;
+}
+
+/** The pairs named by their indices. Rows of fixed geoms come first, as `order` has them. */
+function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: boolean, order: readonly number[]): Grid {
+  // places from 1 on; 0: not among them
+  const place = new Int32Array(ngeom);
+  order.forEach((g, i) => (place[g] = i + 1));
+  // a plane comes first, then what is fixed; of others the lower geom, so that half of the words of a row are empty
+  const isFirst = (geom1: number, geom2: number) => planes || place[geom1] > 0 || (place[geom2] === 0 && geom1 < geom2);
+  const [inRows, inColumns] = [new Uint8Array(ngeom), new Uint8Array(ngeom)];
+  for (let i = 0; i < members.length; i++) {
+    const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
+    const is = isFirst(geom1, geom2);
+    inRows[is ? geom1 : geom2] = inColumns[is ? geom2 : geom1] = 1;
+  }
+  const [firsts, columns] = [inRows, inColumns].map((met) => Array.from(met.keys()).filter((g) => met[g] === 1));
+  const [others, fixed] = [false, true].map((is) => firsts.filter((g) => place[g] > 0 === is));
+  const rows = [...fixed.sort((a, b) => place[a] - place[b]), ...others];
+  const words = Math.ceil(columns.length / WORD);
+  const [rowOf, columnOf] = [placesOf(rows, ngeom), placesOf(columns, ngeom)];
+  const each = (visit: (cell: number, pair: number) => void): void => {
+    for (let i = 0; i < members.length; i++) {
+      const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
+      const is = isFirst(geom1, geom2);
+      visit(rowOf[is ? geom1 : geom2] * words * WORD + columnOf[is ? geom2 : geom1], members[i]);
+    }
+  };
+  const masks = new Int32Array(rows.length * words);
+  each((cell) => (masks[cell >> 5] |= 1 << (cell & (WORD - 1))));
+  const index = () => {
+    const pairAt = new Int32Array(rows.length * words * WORD).fill(-1);
+    each((cell, pair) => (pairAt[cell] = pair));
+    return pairAt;
+  };
+  return { rows, columns, masks, each, index };
+}
+
+/** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
+export function gridsOf(ngeom: number, pairs: GeomPairs, order: readonly number[]): { planes: boolean; grid: Grid }[] {
+  const groups = new Map<number, { members: Int32Array; count: number }>();
+  const seen = new Map<number, number>();
+  // explicit pairs alone are named twice
+  const mayRepeat = pairs.kinds.some(({ ipair }) => ipair >= 0);
+  const timesOf = (k: number): number => {
+    const ends = pairs.geom1[k] * ngeom + pairs.geom2[k];
+    const times = seen.get(ends) ?? 0;
+    seen.set(ends, times + 1);
+    return times;
+  };
+  const isPlane = pairs.kinds.map(({ type1 }) => type1 === mjtGeom.PLANE);
+  const onPlanes = pairs.total(({ type1 }) => Number(type1 === mjtGeom.PLANE));
+  for (let k = 0; k < pairs.length; k++) {
+    const onPlane = isPlane[pairs.kind[k]];
+    const key = 2 * (mayRepeat ? timesOf(k) : 0) + Number(onPlane);
+    let group = groups.get(key);
+    if (!group) {
+      const most = onPlane ? onPlanes : pairs.length - onPlanes;
+      groups.set(key, (group = { members: new Int32Array(most), count: 0 }));
+    }
+    group.members[group.count++] = k;
+  }
+  return [...groups].map(([key, { members, count }]) => {
+    const planes = key % 2 === 1;
+    return { planes, grid: gridOf(pairs, ngeom, members.subarray(0, count), planes, planes ? [] : order) };
+  });
+}
