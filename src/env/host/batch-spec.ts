@@ -17,6 +17,7 @@ import { actingSpace } from "../task/action-options.ts";
 import { actuatorPlan, withForceLimits } from "../task/actuators.ts";
 import { badTask, shapeOf } from "../task/shape.ts";
 import type { Randomisation, Task, Term } from "../task/task.ts";
+import { badTerm, placeOf } from "../task/term-value.ts";
 import { checkTerrain, terrainDraws } from "../task/terrain.ts";
 import { velocityLimit } from "../task/terms/limits.ts";
 import { EPOCH } from "../kernel/trips.ts";
@@ -34,6 +35,13 @@ function limitedTask<O extends object>(task: Task<O>, { vec, model, limits }: Se
     ];
   });
   const terrain = task.terrain ? terrainDraws(task.terrain, task.id) : {};
+  const taken = Object.keys(terrain).find((name) => name in { ...task.randomise, ...vec.randomise });
+  if (taken !== undefined)
+    throw badTerm(
+      placeOf(task, "randomise", taken),
+      "the terrain is drawn by this name; give it another",
+      "bad-randomise",
+    );
   const randomise = { ...terrain, ...task.randomise, ...vec.randomise, ...Object.fromEntries(ends) };
   const own = Object.keys(randomise).length > 0 ? { ...task, randomise } : task;
   if (terminate.length === 0) return own;

@@ -209,7 +209,21 @@ test.each([
   [{ demote: "1" }, "[term-shape] task Walk, terrain.demote: it gives one number; it is one condition."],
   [{ promote: "xpos(body.bal).x > 1" }, "[unknown-name] task Walk, terrain.promote, line 1, column 11: the model has"],
 ])("conditions of a task's terrain are named as they stand in it: %j", async (own, says) => {
-  const task: Task = {
+  await expect(makeVec(walk(own), { numEnvs: 1, device: "cpu" })).rejects.toThrow(says);
+});
+
+test("a draw of the task by a name of the terrain's is refused: worlds would stay where they are", async () => {
+  const terrain_x = { field: "body_mass", of: "ball", scale: [1, 2] } as const;
+  const refused = "[bad-randomise] task Walk, randomise.terrain_x: the terrain is drawn by this name; give it another.";
+  for (const [more, options] of [
+    [{ randomise: { terrain_x } }, {}],
+    [{}, { randomise: { terrain_x } }],
+  ])
+    await expect(makeVec({ ...walk({}), ...more }, { numEnvs: 1, device: "cpu", ...options })).rejects.toThrow(refused);
+});
+
+function walk(own: object): Task {
+  return {
     id: "Walk",
     model: SCENE,
     frameSkip: 1,
@@ -221,8 +235,7 @@ test.each([
     control: () => [],
     terrain: { ground: makeTerrain({ columns: ["flat"], rows: 2 }), geom: "floor", ...own },
   };
-  await expect(makeVec(task, { numEnvs: 1, device: "cpu" })).rejects.toThrow(says);
-});
+}
 
 describe("ground of boxes", () => {
   test("every cell is the top of one box", () => {
