@@ -44,12 +44,24 @@ export function caseRemedy(missing: string, file: string, tree: FileTree): strin
   return there === undefined ? "" : ` There is one that ends in ${there}: here the case of letters counts.`;
 }
 
+/** What does the work of a plugin of MuJoCo's, by part of its name. */
+const INSTEAD: readonly (readonly [part: string, remedy: string])[] = [
+  ["cable", ` What bends and twists it is then <joint kind="main" stiffness="..." damping="..."/> in its <composite>.`],
+  ["pid", " <position kp=... kv=.../> is a controller without the integral."],
+  ["sdf", " A mesh of the same shape collides as its hull."],
+];
+
 /** What to add to MuJoCo's own text on a model; "" where it says all. */
 export function compileRemedy(said: string, xml: string): string {
   const unread = /no decoder found for mesh file '([^']*)'/.exec(said)?.[1];
   if (unread !== undefined) return formatRemedy(unread).replace(" ", "\n");
   if (/decoder failed for mesh file '[^']*\.stl'[^]*(perhaps this is an ASCII file|invalid header)/i.test(said))
     return "\nMuJoCo reads binary STL alone: save a text as that, or as OBJ; a file that is binary was cut short.";
+  const plugin = /plugin (\S+) not found/.exec(said)?.[1];
+  if (plugin !== undefined) {
+    const instead = INSTEAD.find(([part]) => plugin.includes(part))?.[1] ?? "";
+    return `\nMuJoCo's WebAssembly build has no plugins: delete <extension> and each <plugin> of ${plugin}.${instead}`;
+  }
   const options = /use 'balanceinertia'/.test(said)
     ? `balanceinertia="true"`
     : /mass and inertia of moving bodies must be larger/.test(said)

@@ -46,3 +46,21 @@ test("of attributes that never were nothing more is said than where they are", a
     /That is speed="1" in line 1 of the XML text\.$/,
   );
 });
+
+test.each([
+  ["mujoco.elasticity.cable", "stiffness="],
+  ["mujoco.pid", "kp="],
+  ["mujoco.sdf.nut", "hull"],
+  ["mine.own", "mine.own"],
+])("a model of plugin %s is told that there are none, and what does its work", async (plugin, instead) => {
+  const said = await message(`<mujoco><extension><plugin plugin="${plugin}"/></extension></mujoco>`);
+  expect(said).toContain(`plugin ${plugin} not found`);
+  expect(said).toContain("has no plugins: delete <extension>");
+  expect(said).toContain(instead);
+});
+
+test("a path of another machine's drive is absolute here too", async () => {
+  expect(await message(`<mujoco><include file="C:\\robots/hand.xml"/></mujoco>`)).toContain(
+    "Absolute paths are not followed: make it relative to the model.",
+  );
+});
