@@ -81,7 +81,7 @@ function tellFloat32({ name, mjcf = "", wide }: BatchSpec): void {
   if (!wide?.("none") || toldOf.has(of)) return;
   toldOf.add(of);
   warn(
-    `${printable(name)}: float32 loses steps of closed loops, light chains and few iterations beside a large impratio, and adapters have no more. Pass device: "wasm", which computes them in float64, or arithmetic: "float32" if that is meant.`,
+    `${printable(name)}: float32 loses steps of closed loops, light chains, cylinders that lie flat within a margin and few iterations beside a large impratio, and adapters have no more. Pass device: "wasm", which computes them in float64, or arithmetic: "float32" if that is meant.`,
     "corral-float32",
   );
 }

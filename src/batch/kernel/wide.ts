@@ -1,5 +1,5 @@
 // which models kernels compute in float64 for, where the device can
-import { mjtDisableBit, mjtEq } from "../../model/enums.ts";
+import { mjtDisableBit, mjtEq, mjtGeom } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { geomPairs } from "../../model/pairs.ts";
 import { hasLightChain, isWrittenOut } from "../../physics/smooth/light-chains.ts";
@@ -27,6 +27,26 @@ export function isWide(model: Model, asked: Arithmetic | undefined, target: Targ
   return asked === undefined ? isThrown || losesFloat32(model) : asked === "float64";
 }
 
+/** Kinds that a cylinder may come to lie flat on. */
+const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
+
+/**
+ * Whether a cylinder with a margin may rest on something flat, or that on it: between level corners MuJoCo's search ends at a
+ * place that float32 does not tell in every step (docs/decisions/0175). Parts of one robot meet for moments, and at edges.
+ */
+function mayLieRound(model: Model): boolean {
+  const { geom_type, geom_bodyid, body_treeid } = model;
+  if (!geom_type.includes(mjtGeom.CYLINDER)) return false;
+  return geomPairs(model).some(({ geom1, geom2, margin, gap }) => {
+    const geoms = [geom1, geom2];
+    const [tree1, tree2] = geoms.map((g) => body_treeid[geom_bodyid[g]]);
+    const types = geoms.map((g) => geom_type[g]);
+    return (
+      margin + gap > 0 && tree1 !== tree2 && types.includes(mjtGeom.CYLINDER) && types.every((t) => FLAT.includes(t))
+    );
+  });
+}
+
 function losesFloat32(model: Model): boolean {
   const { neq, eq_type, opt } = model;
   const isOff = (opt.disableflags & (mjtDisableBit.EQUALITY | mjtDisableBit.CONSTRAINT)) !== 0;
@@ -35,6 +55,7 @@ function losesFloat32(model: Model): boolean {
   if (ties.some((type) => type === mjtEq.CONNECT || type === mjtEq.WELD)) return true;
   // chains alone are stepped by articulated bodies, which lose nothing
   if (hasLightChain(model) && !isWrittenOut(model)) return true;
+  if (mayLieRound(model)) return true;
   const isShort = opt.impratio >= STIFF_FRICTION && opt.iterations < FEW_ITERATIONS;
   const isStiff = opt.impratio >= STIFF_WITHOUT_SLIP && opt.noslip_iterations > 0;
   return (isShort || isStiff) && geomPairs(model).length > 0;

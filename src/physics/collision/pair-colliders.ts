@@ -119,9 +119,8 @@ export function pairKind(model: Model, { type1, type2 }: PairNumbers): PairKind 
 const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
 const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
 
-/** Whether a margin of a pair is searched by MuJoCo's steps: boxes and hulls, cylinders in float64 alone. */
-const hasSteps = ({ type1, type2 }: PairNumbers): boolean =>
-  [type1, type2].every((t) => FLAT.slice(0, current().exact ? 3 : 2).includes(t));
+/** Whether a margin of a pair is searched by MuJoCo's steps. */
+const hasSteps = ({ type1, type2 }: PairNumbers): boolean => [type1, type2].every((t) => FLAT.includes(t));
 
 /** A cylinder with a box or a hull. */
 const isRound = ({ type1, type2 }: PairNumbers): boolean =>

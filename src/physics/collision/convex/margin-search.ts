@@ -1,6 +1,5 @@
 // the search of boxes, hulls and cylinders by MuJoCo's own steps (mjc_ccd): which place of flat and round sides it ends at hangs on them
 import { array, breakIf, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
-import { current } from "../../../trace/graph.ts";
 import {
   abs,
   add,
@@ -76,12 +75,9 @@ const FACES = [
   [0, 1, 2],
 ];
 
-/** Round sides with a margin leave float32 beside the place where MuJoCo's search ends too often. */
-const rounds = (): number[] => (current().exact ? [mjtGeom.CYLINDER] : []);
-
 /**
- * MuJoCo's steps where both shapes have flat faces and a margin, where a cylinder has none, and in float64 where flat faces
- * have none. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
+ * MuJoCo's steps where boxes, hulls and cylinders have a margin, where a cylinder beside the others has none, and in float64
+ * where boxes and hulls have none. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
  */
 export function marginSearch(
   otherwise: Finder,
@@ -92,7 +88,7 @@ export function marginSearch(
 ): Finder {
   const support = marginSupport();
   return (a, b, frame, reach) => {
-    const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, ...rounds()));
+    const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER));
     const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), b.is(mjtGeom.BOX, mjtGeom.MESH)) : false;
     const round = and(isRound, le(reach, 0));
     const isFlat = options.flats ? [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH)).reduce(and) : false;
