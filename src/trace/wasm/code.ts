@@ -48,7 +48,7 @@ export class Code {
     if (this.#kinds.length >= MOST_LOCALS)
       throw new CorralError(
         "wasm-locals",
-        `the kernel needs more than ${MOST_LOCALS} values at once, which WebAssembly cannot hold. Pass unroll: false.`,
+        `the kernel needs more than ${MOST_LOCALS} values at once, which WebAssembly cannot hold. Pass unroll: false; if it is, let worlds draw fewer numbers of the model (geom_friction of all geoms is one for each).`,
       );
     this.#kinds.push(kind);
     return this.#parameters + this.#kinds.length - 1;
