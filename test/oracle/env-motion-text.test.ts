@@ -4,20 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
+import { readFrames } from "../../src/env/task/motion-frames.ts";
 import { loadMotion } from "../../src/index.ts";
 
 const PENDULUM = `<mujoco><worldbody><body><joint name="hip"/><geom size="1"/>
   <body><joint name="knee"/><geom size="1"/></body></body></worldbody></mujoco>`;
 
-test("a motion is read by its path, and columns that are named after joints lie where theirs do", async () => {
+test("a motion is read by its path, and columns of which some are named after joints lie where theirs do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "corral-motion-"));
   const file = join(folder, "sway.csv");
   writeFileSync(file, "\ufeffhip,knee\r\n0,1\r\n0.5,1\r\n");
   const how = { model: PENDULUM, fps: 10 };
   for (const path of [file, pathToFileURL(file)]) expect((await loadMotion(path, how)).duration).toBe(0.1);
   rmSync(folder, { recursive: true });
-  await expect(loadMotion("knee,hip\n0,1\n0.5,1\n", how)).rejects.toThrow(
-    'its column 1 is named "hip", which is qpos[0] of 2; columns are in the order of qpos',
+  await expect(loadMotion("knee,foot\n0,1\n0.5,1\n", how)).rejects.toThrow(
+    'its column 0 is named "knee", which is qpos[1] of 2; columns are in the order of qpos, or all joints',
   );
   // a number that is missing in the first line does not make it names
   await expect(loadMotion("nan,1\n0,1\n0,1", how)).rejects.toThrow(/qpos\[0\] of frame 0 is NaN/);
@@ -43,4 +44,22 @@ test("a cell of a CSV that is empty moves no other one into its place", async ()
   await expect(loadMotion("0,1\n, 1\n", how)).rejects.toThrow(/line 2, column 1 of its text is ""/);
   for (const text of ["0 , 1\n1 , 1\n", "0\t1\n1\t 1\n", '"0"; "1"\n"1"; "1"\n'])
     expect((await loadMotion(text, how)).duration, text).toBe(0.1);
+});
+
+test("columns that are named as all joints are, with or without what files add to names, are put in the order of qpos", async () => {
+  const qposOf = async (text: string, model = PENDULUM) =>
+    Array.from((await readFrames(text, { model, fps: 10 })).qpos);
+  expect(await qposOf("knee,hip\n0,1\n0.5,2\n")).toEqual([1, 0, 2, 0.5]);
+  expect(await qposOf("Knee_joint,HIP\n0,1\n0.5,2\n")).toEqual([1, 0, 2, 0.5]);
+  // what floats has the columns that no joint of one number has
+  const floats = PENDULUM.replace("<body>", '<body><freejoint name="base"/><geom size="1"/><body>').replace(
+    "</worldbody>",
+    "</body></worldbody>",
+  );
+  const frame = "2,7,8,9,1,0,0,0,5";
+  const names = "knee joint,root pos x,root pos y,root pos z,w,x,y,z,hip";
+  expect((await qposOf(`${names}\n${frame}\n${frame}\n`, floats)).slice(0, 9)).toEqual([7, 8, 9, 1, 0, 0, 0, 5, 2]);
+  // names that are alike but for what files add tell nothing
+  const alike = PENDULUM.replace('"hip"', '"knee_joint"');
+  expect(await qposOf("KNEE,hip\n0,1\n0.5,2\n", alike)).toEqual([0, 1, 0.5, 2]);
 });

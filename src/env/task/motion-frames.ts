@@ -79,7 +79,7 @@ function rowsOfText(text: string, file: string): Given {
             // blanks about a separator are its own; what is between two separators is a cell, an empty one too
             cells: line
               .trim()
-              .split(/ *[,;\t] *| +/)
+              .split(/[,;\t]/.test(line.trim()) ? / *[,;\t] */ : / +/)
               .map(unquoted),
           },
         ]
@@ -170,16 +170,38 @@ function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"):
   return qpos;
 }
 
-/** @throws CorralError bad-motion where a column has the name of a joint of one number, and is another's */
-function checkNames({ names, nq, jnt_type, jnt_qposadr }: Model, columns: readonly string[] = []): void {
-  names.joint.forEach((name, j) => {
-    const column = name ? columns.indexOf(name) : -1;
-    if (column < 0 || jnt_type[j] === mjtJoint.FREE || jnt_type[j] === mjtJoint.BALL) return;
-    if (column !== jnt_qposadr[j])
+/** A joint's name as files say it: "L_Knee", "l_knee_joint". */
+const spoken = (name: string): string => name.toLowerCase().replace(/[ _-]?joint$/, "");
+
+/**
+ * The rows in the order of qpos, where columns are named as all joints of one number are; what floats or is a ball has the other
+ * columns, in their order.
+ * @throws CorralError bad-motion where one has the name of such a joint, not all have, and it is another's
+ */
+function inOrder({ names, nq, jnt_type, jnt_qposadr }: Model, { rows, names: columns }: Given): Given["rows"] {
+  if (!columns) return rows;
+  const said = columns.map(spoken);
+  const single = Array.from(jnt_type.keys()).filter((j) => jnt_type[j] >= mjtJoint.SLIDE);
+  const columnOf = (j: number): number => {
+    const exact = columns.indexOf(names.joint[j]);
+    if (exact >= 0) return exact;
+    const own = spoken(names.joint[j]);
+    const isAlone = [said, names.joint.map(spoken)].every((all) => all.indexOf(own) === all.lastIndexOf(own));
+    return own !== "" && isAlone ? said.indexOf(own) : -1;
+  };
+  const found = new Map(single.map((j) => [columnOf(j), j] as const));
+  if (columns.length === nq && found.size === single.length && !found.has(-1)) {
+    const others = Array.from({ length: nq }, (_, i) => i).filter((i) => !found.has(i));
+    const taken = new Map(Array.from(found, ([column, j]) => [jnt_qposadr[j], column] as const));
+    const from = Array.from({ length: nq }, (_, i) => taken.get(i) ?? others.shift()!);
+    return rows.map((row) => (row.length === nq ? from.map((i) => row[i]) : row));
+  }
+  for (const [column, j] of found)
+    if (column >= 0 && column !== jnt_qposadr[j])
       throw bad(
-        `its column ${column} is named ${show(name)}, which is qpos[${jnt_qposadr[j]}] of ${nq}; columns are in the order of qpos`,
+        `its column ${column} is named ${show(columns[column])}, which is qpos[${jnt_qposadr[j]}] of ${nq}; columns are in the order of qpos, or all joints of one number are named`,
       );
-  });
+  return rows;
 }
 
 /** How much further on a cycle ends, of the one thing that floats. */
@@ -242,8 +264,7 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
   if (!(typeof fps === "number" && Number.isFinite(fps) && fps > 0))
     throw bad(`fps is ${show(fps)}; it is the number of frames in a second, passed here or in the npz (fps, or dt)`);
   const model = await loadModel(options.model);
-  checkNames(model, given.names);
-  const qpos = positionsOf(model, given.rows, quaternions);
+  const qpos = positionsOf(model, inOrder(model, given), quaternions);
   const count = given.rows.length;
   const dt = 1 / fps;
   const advance = cyclic ? advanceOf(model, qpos, count) : [];
