@@ -16,6 +16,7 @@ import { readFrames } from "../env/task/motion-frames.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
 import { drivenBase } from "../scaffold/feet.ts";
 import { baseOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
+import { meetsGround } from "../scaffold/stance.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
@@ -143,6 +144,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
     text,
     notes: [
       ...passedOver(robot),
+      ...(chosen === "velocity" ? throughGround(robot) : []),
       `Starts from ${key === undefined ? `the default pose${unnamed}` : `keyframe "${key}"`}.`,
       ...(gait ? ["Its legs step about a gait that follows what is commanded; a policy learns the rest."] : []),
       ...(free === undefined
@@ -166,6 +168,15 @@ const passedOver = ({ passed }: Robot): string[] =>
     ({ key, foot, over }) =>
       `In keyframe "${inLine(key)}" it does not stand on its feet: ${inLine(foot)} is ${over.toFixed(2)} m over what is lowest.`,
   );
+
+/** Feet that the ground does not hold, in words. */
+const throughGround = (robot: Robot): string[] =>
+  baseOf(robot)
+    .feet.filter((foot) => !meetsGround(robot.model, foot))
+    .map(
+      (foot) =>
+        `Its foot ${inLine(robot.model.names.body[foot] || String(foot))} goes through the ground: contype and conaffinity of the two have no bit in common. Change them in the model.`,
+    );
 
 /** A task for an MJCF that lacks a floor, or a pose to start from: a scene with both is written, and a task for that. */
 async function ofMjcf(

@@ -87,3 +87,13 @@ test("a robot that has a floor, and starts on bent legs within its ranges, gets 
   expect((await cli.run("new-task", "stand", "--robot", "whole.xml")).code).toBe(0);
   expect(readFileSync(join(folder, "stand.mts"), "utf8")).toContain('"./whole.xml"');
 });
+
+test("a foot that goes through the floor is told of", async () => {
+  const floor = '<geom type="plane" size="0 0 1" contype="2" conaffinity="0"/>';
+  const left = quadruped("-2.6 -.6", floor, 'angle="radian"').replace(/<body name="fl"[^]*?<body name="fr"/, (part) =>
+    part.replaceAll('class="limb"', 'class="limb" contype="2" conaffinity="1"'),
+  );
+  writeFileSync(join(folder, "sinks.xml"), left);
+  const { stdout } = await cli.run("new-task", "sink", "--robot", "sinks.xml");
+  expect(stdout.match(/Its foot .* goes through the ground/g)).toHaveLength(1);
+});
