@@ -11,6 +11,7 @@ import { corralVersion } from "../core/version.ts";
 import type { FileTree } from "./files.ts";
 import { hostTree } from "./host-files.ts";
 import type { Model } from "./model-data.ts";
+import { packagePaths } from "./urdf.ts";
 
 /** Robots of fine meshes, whose compiling takes seconds, are tens of megabytes. */
 const LIMITS = { most: 64, mostBytes: 64 << 20, mostInAll: 512 << 20 };
@@ -27,10 +28,14 @@ function digestOfProgram(): string {
   return digestOf(...facts, ...sources);
 }
 
-/** What MuJoCo asked of the file system: of each file its digest, "" if there is none; of each path whether it is a folder. */
+/**
+ * What was asked of the file system: of each file its digest, "" if there is none; of each path whether it is a folder; of folders
+ * that packages were looked for in, a digest of the folders in them.
+ */
 interface Answers {
   readonly files: Map<string, string>;
   readonly folders: Map<string, boolean>;
+  readonly listed: Map<string, string>;
 }
 
 /** What a model was asked for by: the path of its XML on this machine, or the text with its assets. */
@@ -46,12 +51,15 @@ export function modelKey(where: string, contents: Readonly<Record<string, Uint8A
     if (given === "off") return undefined;
     const folder = given && isAbsolute(given) ? given : join(cacheDir(), "models");
     const parts = Object.entries(contents).flatMap(([name, content]) => [name, content]);
-    const file = join(folder, digestOf(programKey(), where, ...parts).slice(0, 40));
-    return { file, answers: { files: new Map(), folders: new Map() } };
+    const file = join(folder, digestOf(programKey(), ...packagePaths(), where, ...parts).slice(0, 40));
+    return { file, answers: { files: new Map(), folders: new Map(), listed: new Map() } };
   } catch {
     return undefined;
   }
 }
+
+/** A digest of the folders in one, in any order. */
+const listing = (tree: FileTree, path: string): string => digestOf(...[...(tree.folders?.(path) ?? [])].sort());
 
 /** A tree that keeps what is asked of it. */
 export function watched(tree: FileTree, { answers }: ModelKey): FileTree {
@@ -73,12 +81,17 @@ export function watched(tree: FileTree, { answers }: ModelKey): FileTree {
       answers.folders.set(path, is);
       return is;
     },
+    folders(path) {
+      answers.listed.set(path, listing(tree, path));
+      return tree.folders?.(path) ?? [];
+    },
   };
 }
 
 /** Whether this machine's files still answer as they did. */
-function holds({ files, folders }: Answers): boolean {
+function holds({ files, folders, listed }: Answers): boolean {
   const tree = hostTree(new Map());
+  for (const [path, names] of listed) if (listing(tree, path) !== names) return false;
   for (const [path, is] of folders) if (tree.isDirectory(path) !== is) return false;
   for (const [path, content] of files) {
     const bytes = tree.read(path);

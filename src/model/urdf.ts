@@ -10,7 +10,7 @@ function foldersAbove(file: string): string[] {
 }
 
 /** Folders in which ROS looks for packages, as paths of a tree. */
-const packagePaths = (): string[] =>
+export const packagePaths = (): string[] =>
   [
     ...(env.ROS_PACKAGE_PATH ?? "").split(":"),
     ...(env.AMENT_PREFIX_PATH ?? "").split(":").map((path) => path && `${path}/share`),

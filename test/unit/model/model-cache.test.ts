@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { cacheModel, modelKey, readCachedModel, watched, type ModelKey } from "../../../src/model/model-cache.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
@@ -83,6 +83,47 @@ test("other files, and other sources, are another model", async () => {
     modelKey("", { xml, "asset ab": "" }),
   ].map((key) => key!.file);
   expect(new Set(keys).size).toBe(keys.length);
+});
+
+test("packages that ROS finds elsewhere, or in another folder, are another model", async () => {
+  // so far down that no folder above it holds the packages
+  const urdf = join(folder, "a/b/c/d/e/robot.urdf");
+  mkdirSync(dirname(urdf), { recursive: true });
+  writeFileSync(
+    urdf,
+    `<robot name="kept"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+    </inertial><collision><geometry><mesh filename="package://corral_kept/a.obj"/></geometry></collision></link></robot>`,
+  );
+  const put = (at: string, size: number) => {
+    mkdirSync(join(root, at, "corral_kept"), { recursive: true });
+    const corners = ["0 0 0", `${size} 0 0`, `0 ${size} 0`, `0 0 ${size}`].map((v) => `v ${v}`);
+    writeFileSync(
+      join(root, at, "corral_kept", "a.obj"),
+      [...corners, "f 1 3 2", "f 1 2 4", "f 1 4 3", "f 2 3 4"].join("\n"),
+    );
+  };
+  put("first", 1);
+  put("second/c/d", 2);
+  const keyAt = (at: string): ModelKey => {
+    vi.stubEnv("ROS_PACKAGE_PATH", join(root, at));
+    return modelKey(urdf, { xml: readFileSync(urdf) })!;
+  };
+  const keepAt = async (at: string) => {
+    const key = keyAt(at);
+    compileFile(await getMuJoCo(), readModelFile(urdf), (tree) => watched(tree, key)).model.delete();
+    const model = await loadModel(urdf);
+    cacheModel(key, model);
+    return model.geom_rbound[0];
+  };
+  const first = await keepAt("first");
+  expect(readCachedModel(keyAt("second"))).toBeUndefined();
+  expect(await keepAt("second")).toBeCloseTo(2 * first, 6);
+  expect(readCachedModel(keyAt("first"))!.geom_rbound[0]).toBe(first);
+  expect(readCachedModel(keyAt("second"))!.geom_rbound[0]).toBeCloseTo(2 * first, 6);
+  // a package less far down is found before it
+  put("second/b", 3);
+  expect(readCachedModel(keyAt("second"))).toBeUndefined();
+  expect(await keepAt("second")).toBeCloseTo(3 * first, 6);
 });
 
 test("a damaged file is as if it were not there", async () => {
