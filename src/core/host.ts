@@ -30,10 +30,20 @@ export const isThere = (path: string): boolean => existsSync(path);
 export const waitLoosely = (call: () => void, ms: number): ReturnType<typeof setTimeout> =>
   setTimeout(call, ms).unref();
 
+const whenDone = new Set<() => void>();
+const allDone = (): void => {
+  for (const call of whenDone) call();
+};
+
 /** Calls back when nothing is left that would keep the program running; returns what calls that off. */
 export const whenIdle = (call: () => void): (() => void) => {
-  process.once("beforeExit", call);
-  return () => void process.off("beforeExit", call);
+  // one listener for all: Node warns of more than ten
+  if (whenDone.size === 0) process.on("beforeExit", allDone);
+  whenDone.add(call);
+  return () => {
+    whenDone.delete(call);
+    if (whenDone.size === 0) process.off("beforeExit", allDone);
+  };
 };
 
 /** Calls back when what waits has had its turn. */

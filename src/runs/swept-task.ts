@@ -17,13 +17,15 @@ export interface SweepAxis {
   readonly values: readonly number[];
 }
 
+const STRENGTH = "strength";
+
 /** Factors of numbers of the model, the same for all objects of a world. */
 const FACTORS: Readonly<Record<string, Omit<Randomisation, "set" | "scale" | "add" | "shared">>> = {
   mass: { field: ["body_mass", "body_inertia"] },
   friction: { field: "geom_friction", element: 0 },
   damping: { field: "dof_damping" },
   armature: { field: "dof_armature" },
-  strength: { field: ["actuator_gainprm", "actuator_biasprm"] },
+  [STRENGTH]: { field: ["actuator_gainprm", "actuator_biasprm"] },
   gravity: { field: "gravity" },
 };
 
@@ -83,6 +85,9 @@ export function sweptTask(
       randomise[entry] = { ...others, [how]: distribution };
     } else if (Object.hasOwn(FACTORS, name)) {
       assertUndrawn(name, drawn);
+      // a motor that pushes the other way is no weaker one
+      if (name === STRENGTH && values.some((x) => x < 0))
+        throw bad(`strength is ${show(values)}; it is a factor of what actuators push with, at least 0`, { name });
       randomise[`sweep ${name}`] = { ...FACTORS[name], ...fieldsIn(model, name), scale: distribution, shared: true };
     } else if (name === PUSH) {
       if (values.some((x) => x < 0))

@@ -46,3 +46,16 @@ test("what is slow is told of once, and waited for", async () => {
   vi.useRealTimers();
   warned.mockRestore();
 });
+
+test("as many may be waited for at once as there are worlds of one's own: one listener is for all", async () => {
+  const listeners = process.listenerCount("beforeExit");
+  const resolvers: (() => void)[] = [];
+  const waits = Array.from({ length: 20 }, (_, i) => {
+    const later = new Promise<number>((done) => resolvers.push(() => done(i)));
+    return answered(later, "Game, step", (text) => new Error(text));
+  });
+  expect(process.listenerCount("beforeExit")).toBe(listeners + 1);
+  for (const resolve of resolvers) resolve();
+  expect(await Promise.all(waits)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(process.listenerCount("beforeExit")).toBe(listeners);
+});

@@ -115,6 +115,7 @@ describe("what cannot be swept is refused", () => {
     [[{ name: "mass", values: [Number.NaN] }], "pass finite numbers"],
     [[{ name: "delay", values: [0.5] }], "whole control steps"],
     [[{ name: "push", values: [1, -1] }], "at least 0"],
+    [[{ name: "strength", values: [1, -0.5] }], "at least 0"],
     [[{ name: "armature", values: [2] }], "a factor of dof_armature, which this model has none of that is not 0"],
     [[{ name: "param.height", values: [1] }], 'no parameter "height"'],
     [[{ name: "push", values: [1] }], "no free joint"],
