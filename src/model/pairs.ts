@@ -79,7 +79,7 @@ export function isMeasured(model: Model, g1: number, g2: number): "formula" | "s
 }
 
 // shapes that touch each other face on face
-const FLAT: ReadonlySet<number> = new Set([CYLINDER, BOX, MESH]);
+export const FLAT: ReadonlySet<number> = new Set([CYLINDER, BOX, MESH]);
 
 /** Whether MuJoCo clips the faces of a pair where they meet; it does without a margin. */
 export function meetsInFaces(model: Model, { geom1, geom2, margin, gap }: GeomPair): boolean {

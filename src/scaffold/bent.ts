@@ -2,10 +2,9 @@
 import { inLine } from "../core/show.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
-import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { followersOf, isBelow } from "./motors.ts";
-import { straightKnees } from "./straight-legs.ts";
+import { kinematicsOf, straightKnees } from "./straight-legs.ts";
 import { areParallel, dot, vectorAt } from "./vectors.ts";
 
 /** How far within its range a joint starts that would be outside, in parts of the range. */
@@ -63,11 +62,7 @@ export async function bentOf(
 
   const qpos = Array.from(start);
   for (const j of outside) qpos[place[j]] = clamped(j, start[place[j]], WITHIN);
-  const places = await withMuJoCo(model, (oracle) => {
-    oracle.write("qpos", start);
-    listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
-    return { xanchor: oracle.read("xanchor"), xaxis: oracle.read("xaxis"), geom_xpos: oracle.read("geom_xpos") };
-  });
+  const places = await withMuJoCo(model, (oracle) => kinematicsOf(oracle, start));
   const straight = straightKnees(model, start, feet ?? [], places);
   // what a keyframe bends a little is meant to be so
   const isDrawn = (j: number) => Math.abs(start[place[j]] - qpos0[place[j]]) < DRAWN;

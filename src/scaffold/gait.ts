@@ -5,7 +5,7 @@ import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
 import { baseOf, type Robot } from "./robot.ts";
 import { reachOf, type Places } from "./stance.ts";
-import { legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
+import { kinematicsOf, legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
 import { touching } from "./touching.ts";
 import { axesOf, turnedAhead } from "./upright.ts";
 import type { Vector } from "./vectors.ts";
@@ -69,16 +69,11 @@ interface Posed extends Kinematics, Places {
 }
 
 function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
-  oracle.write("qpos", qpos);
-  listen(() => {
-    oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
-    oracle.mujoco.mj_comPos(oracle.model, oracle.data);
-  });
+  const places = kinematicsOf(oracle, qpos);
+  listen(() => oracle.mujoco.mj_comPos(oracle.model, oracle.data));
   return {
+    ...places,
     xpos: oracle.read("xpos"),
-    xaxis: oracle.read("xaxis"),
-    xanchor: oracle.read("xanchor"),
-    geom_xpos: oracle.read("geom_xpos"),
     geom_xmat: oracle.read("geom_xmat"),
     subtree_com: oracle.read("subtree_com"),
   };

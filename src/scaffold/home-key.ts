@@ -1,10 +1,9 @@
 // the keyframe that a robot starts from: one in which it stands on its feet
 import { nameOf, type Model } from "../model/model.ts";
-import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import { drivenBase, feetOf } from "./feet.ts";
 import { lowestOf } from "./stance.ts";
-import { straightKnees } from "./straight-legs.ts";
+import { kinematicsOf, straightKnees } from "./straight-legs.ts";
 
 /** How a pose is called that robots stand in. */
 const HOME = /home|stand|stance|default|rest|knees_bent/i;
@@ -30,17 +29,11 @@ export async function homeKey(model: Model): Promise<{ readonly key: number; rea
   if (base === undefined || keys.length === 0) return { key: keys[0] ?? -1, passed: [] };
   const root = model.jnt_bodyid[base];
   return withMuJoCo(model, (oracle) => {
-    const at = (qpos: Float64Array) => {
-      oracle.write("qpos", qpos);
-      listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
-      return {
-        xpos: oracle.read("xpos"),
-        xanchor: oracle.read("xanchor"),
-        xaxis: oracle.read("xaxis"),
-        geom_xpos: oracle.read("geom_xpos"),
-        geom_xmat: oracle.read("geom_xmat"),
-      };
-    };
+    const at = (qpos: Float64Array) => ({
+      ...kinematicsOf(oracle, qpos),
+      xpos: oracle.read("xpos"),
+      geom_xmat: oracle.read("geom_xmat"),
+    });
     const drawn = at(model.qpos0);
     const feet = feetOf(model, root, drawn.xpos);
     const tall = drawn.xpos[3 * root + 2] - (lowestOf(model, root, drawn) ?? Infinity);

@@ -1,6 +1,8 @@
 // knees that are straight where a robot starts: about such a pose nothing lifts a foot, and little is learnt
 import { mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
+import { listen } from "../model/mujoco.ts";
+import type { Oracle } from "../model/oracle.ts";
 import { isBelow } from "./motors.ts";
 import { touching } from "./touching.ts";
 import { across, angle, areParallel, cross, dot, minus, vectorAt } from "./vectors.ts";
@@ -22,6 +24,13 @@ export interface Kinematics {
   readonly xanchor: Float64Array;
   readonly xaxis: Float64Array;
   readonly geom_xpos: Float64Array;
+}
+
+/** Those of a pose, by MuJoCo. */
+export function kinematicsOf(oracle: Oracle, qpos: ArrayLike<number>): Kinematics {
+  oracle.write("qpos", qpos);
+  listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
+  return { xanchor: oracle.read("xanchor"), xaxis: oracle.read("xaxis"), geom_xpos: oracle.read("geom_xpos") };
 }
 
 /** How far each straight knee is to turn (rad), by joint; none where a foot's leg has none, since legs bend alike. */

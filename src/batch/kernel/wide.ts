@@ -1,7 +1,7 @@
 // which models kernels compute in float64 for, where the device can
 import { mjtDisableBit, mjtEq, mjtGeom } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-import { geomPairs } from "../../model/pairs.ts";
+import { FLAT, geomPairs } from "../../model/pairs.ts";
 import { hasLightChain, isWrittenOut } from "../../physics/smooth/light-chains.ts";
 import { FEW_ITERATIONS } from "../../physics/solver/precision.ts";
 import type { Arithmetic } from "./arithmetic.ts";
@@ -27,9 +27,6 @@ export function isWide(model: Model, asked: Arithmetic | undefined, target: Targ
   return asked === undefined ? isThrown || losesFloat32(model) : asked === "float64";
 }
 
-/** Kinds that a cylinder may come to lie flat on. */
-const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
-
 /**
  * Whether a cylinder with a margin may rest on something flat, or that on it: between level corners MuJoCo's search ends at a
  * place that float32 does not tell in every step (docs/decisions/0175). Parts of one robot meet for moments, and at edges.
@@ -41,9 +38,7 @@ function mayLieRound(model: Model): boolean {
     const geoms = [geom1, geom2];
     const [tree1, tree2] = geoms.map((g) => body_treeid[geom_bodyid[g]]);
     const types = geoms.map((g) => geom_type[g]);
-    return (
-      margin + gap > 0 && tree1 !== tree2 && types.includes(mjtGeom.CYLINDER) && types.every((t) => FLAT.includes(t))
-    );
+    return margin + gap > 0 && tree1 !== tree2 && types.includes(mjtGeom.CYLINDER) && types.every((t) => FLAT.has(t));
   });
 }
 

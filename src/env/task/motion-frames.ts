@@ -180,14 +180,14 @@ const spoken = (name: string): string => name.toLowerCase().replace(/[ _-]?joint
  */
 function inOrder({ names, nq, jnt_type, jnt_qposadr }: Model, { rows, names: columns }: Given): Given["rows"] {
   if (!columns) return rows;
-  const said = columns.map(spoken);
+  const [said, own] = [columns, names.joint].map((all) => all.map(spoken));
   const single = Array.from(jnt_type.keys()).filter((j) => jnt_type[j] >= mjtJoint.SLIDE);
   const columnOf = (j: number): number => {
     const exact = columns.indexOf(names.joint[j]);
     if (exact >= 0) return exact;
-    const own = spoken(names.joint[j]);
-    const isAlone = [said, names.joint.map(spoken)].every((all) => all.indexOf(own) === all.lastIndexOf(own));
-    return own !== "" && isAlone ? said.indexOf(own) : -1;
+    const name = own[j];
+    const isAlone = [said, own].every((all) => all.indexOf(name) === all.lastIndexOf(name));
+    return name !== "" && isAlone ? said.indexOf(name) : -1;
   };
   const found = new Map(single.map((j) => [columnOf(j), j] as const));
   if (columns.length === nq && found.size === single.length && !found.has(-1)) {

@@ -27,12 +27,11 @@ import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 import { fixedIn } from "./fixed-boxes.ts";
 import type { WorldBox } from "./geom-boxes.ts";
-import { gridsOf } from "./pair-grids.ts";
+import { gridsOf, WORD } from "./pair-grids.ts";
 import { readRule, ruleOf } from "./pair-rule.ts";
 import { overlap, worldBoxes } from "./world-boxes.ts";
 
-/** Bits of a word, and of a part of it that is looked at together. */
-const WORD = 32;
+/** Bits of a part of a word that is looked at together. */
 const BYTE = 8;
 /** Geoms that are tested against a box about all of them first. */
 const GROUP = 16;

@@ -3,7 +3,7 @@ import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
 
 /** Bits of a word. */
-const WORD = 32;
+export const WORD = 32;
 
 /** Pairs by their first geom in `rows`, and the other in `columns`: no two are of the same geoms. */
 export interface Grid {

@@ -1,10 +1,7 @@
 // which pair a row and a column of a grid make, by a rule of their bodies: a table of every two geoms of thousands is megabytes
 import { table } from "../../trace/control.ts";
 import { add, band, mul, shl, shr, sub, toI32, toU32, uadd, umul, type Int } from "../../trace/scalar.ts";
-import type { Grid } from "./pair-grids.ts";
-
-/** Bits of a word. */
-const WORD = 32;
+import { WORD, type Grid } from "./pair-grids.ts";
 
 /** Geoms of a list in their bodies: how many a geom's body has in the list, and which of them it is. */
 interface InBodies {
