@@ -22,6 +22,7 @@ import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { urdfScene } from "../scaffold/urdf-scene.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
+import { loadUrdf } from "./load-urdf.ts";
 import { onlyArgument } from "./target.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -69,13 +70,13 @@ export async function run(args: string[]): Promise<number> {
   const typed = readsTypeScript(resolve(`${name}.mts`));
   const file = resolve(`${name}.${typed ? "mts" : "mjs"}`);
   if (existsSync(file)) throw new UsageError(`${file} is there already. Choose another name, or move it.`);
-  const { text, notes, beside, scene } = await written(name, dirname(file), values);
+  const { text, notes, beside, made = [] } = await written(name, dirname(file), values);
   try {
     if (beside) writeOutput(beside.file, beside.text);
     writeOutput(file, text);
   } catch (error) {
     // what belongs to a task that is not there would be in the way of another try
-    for (const made of [beside?.file, scene]) if (made !== undefined) rmSync(made, { force: true });
+    for (const one of [beside?.file, ...made]) if (one !== undefined) rmSync(one, { force: true });
     throw error;
   }
   if (values.json) printJson({ file, notes });
@@ -109,8 +110,8 @@ interface Written {
   readonly text: string;
   readonly notes: readonly string[];
   readonly beside?: { readonly file: string; readonly text: string };
-  /** The scene of a URDF, or of an MJCF that lacks a floor or a pose, which is written already. */
-  readonly scene?: string;
+  /** What is written already: the scene of a URDF, or of an MJCF that lacks a floor or a pose, and what it attaches. */
+  readonly made?: readonly string[];
 }
 
 async function written(name: string, folder: string, given: Given): Promise<Written> {
@@ -195,7 +196,7 @@ async function ofMjcf(
     if (compiler !== "") writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
     const said = [...(lack.bent ? passedOver(robot) : []), ...told(model, lack)];
-    return { ...task, scene, notes: [`Wrote ${scene}, which attaches it.`, ...said, ...notes] };
+    return { ...task, made: [scene], notes: [`Wrote ${scene}, which attaches it.`, ...said, ...notes] };
   } catch (error) {
     rmSync(scene, { force: true });
     // what stands on straight legs in a keyframe of its own can start there
@@ -214,12 +215,13 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     );
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
-  const model = await loadModel(path);
-  if (!existsSync(path) || !/\.(urdf|xml)$/i.test(path))
-    throw new UsageError(`${path} is a URDF in a zip, which no scene can attach. Unpack the zip, and pass the URDF.`);
-  const file = besides(folder, resolve(path)).replace(/^\.\//, "");
+  const { model, file: urdf, mends } = await loadUrdf(path, join(folder, `${name}.urdf`));
+  const made = mends.length > 0 ? [scene, urdf] : [scene];
+  const file = besides(folder, resolve(urdf)).replace(/^\.\//, "");
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);
   try {
+    if (!existsSync(path) || !/\.(urdf|xml)$/i.test(path))
+      throw new UsageError(`${path} is a URDF in a zip, which no scene can attach. Unpack the zip, and pass the URDF.`);
     const drawn = { file, height: isFree ? 0 : undefined };
     writeOutput(scene, urdfScene(name, model, drawn));
     const whole = await robotOf(await loadModel(scene));
@@ -234,8 +236,9 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
     return {
       ...task,
-      scene,
+      made,
       notes: [
+        ...(mends.length > 0 ? [`Wrote ${urdf}, a copy that MuJoCo compiles: ${mends.join("; ")}.`] : []),
         `Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`,
         ...(isFree && kind === "track"
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
@@ -245,7 +248,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
       ],
     };
   } catch (error) {
-    rmSync(scene, { force: true });
+    for (const one of made) rmSync(one, { force: true });
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { unpackZip } from "./zip.ts";
 
 /** Path with "/" and no leading one, as the trees want it. */
-const treePath = (path: string) => path.replaceAll("\\", "/").replace(/^\/+/, "");
+export const treePath = (path: string) => path.replaceAll("\\", "/").replace(/^\/+/, "");
 
 /** The XML of a file of this machine, before MuJoCo sees it. */
 export interface ModelFile {

@@ -128,10 +128,29 @@ export function withMeshPaths(xml: string, file: string, tree: FileTree): string
     const path = at === undefined ? name : posix.relative(dirname(`/${file}`), `/${at}`);
     return `${head}${quote}${path}${quote}`;
   });
-  if (/<compiler\b/.test(placed)) return placed.replace(/<compiler\b/, '<compiler strippath="false"');
-  if (/<mujoco\b[^>]*[^/]>/.test(placed))
-    return placed.replace(/<mujoco\b[^>]*>/, (tag) => `${tag}<compiler strippath="false"/>`);
-  return placed.replace(robot[0], `${robot[0]}<mujoco><compiler strippath="false"/></mujoco>`);
+  return withCompiler(placed, 'strippath="false"');
+}
+
+/** The text of a URDF that tells MuJoCo's compiler something more. */
+export function withCompiler(xml: string, attributes: string): string {
+  if (/<compiler\b/.test(xml)) return xml.replace(/<compiler\b/, `<compiler ${attributes}`);
+  if (/<mujoco\b[^>]*[^/]>/.test(xml))
+    return xml.replace(/<mujoco\b[^>]*>/, (tag) => `${tag}<compiler ${attributes}/>`);
+  return xml.replace(/<robot\b[^>]*>/, (tag) => `${tag}<mujoco><compiler ${attributes}/></mujoco>`);
+}
+
+/** The text of a URDF for another folder than its own, with the paths of its meshes from there. Both are paths of the tree. */
+export function movedUrdf(xml: string, file: string, folder: string, tree: FileTree): string {
+  const placed = withMeshPaths(xml, file, tree);
+  const from = (path: string) => posix.relative(`/${folder}`, `/${dirname(file)}/${path}`);
+  const kept = FOLDER.exec(placed);
+  if (kept)
+    return placed.replace(FOLDER, (tag, head: string) => tag.slice(0, head.length) + ` meshdir="${from(kept[3])}"`);
+  // MuJoCo is told to look for the last part of each path beside the URDF
+  if (/<compiler\b[^>]*\bstrippath\s*=\s*["']true/.test(placed)) return withCompiler(placed, `meshdir="${from(".")}"`);
+  return placed.replace(MESH, (tag, head: string, quote: string, name: string) =>
+    hasScheme(name) || isAbsolute(name) ? tag : `${head}${quote}${from(name)}${quote}`,
+  );
 }
 
 /** A tree whose URDFs, which an MJCF may attach, have the paths of their meshes as `withMeshPaths` makes them. */

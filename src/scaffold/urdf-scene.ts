@@ -78,12 +78,15 @@ export function urdfScene(
       "the URDF has no joint that could be driven, and says of nothing else what moves it. Write an MJCF with <actuator>, thrusters as <motor site>.",
     );
   const most = STANDING * carries;
+  // links that are fixed have names too, which the model alone has not
+  const taken = new Set([...model.source.xml.matchAll(/\bname\s*=\s*["']([^"']*)["']/g)].map(([, given]) => given));
+  const unused = (wanted: string): string => (taken.has(wanted) ? unused(`${wanted}_`) : escaped(wanted));
   const attached = `<attach model="robot" prefix=""/>`;
   const robot =
     height === undefined
       ? `<frame>${attached}</frame>`
-      : `<body name="${escaped(name)}" pos="0 0 ${short(height)}">
-      <freejoint name="root"/>
+      : `<body name="${unused(name)}" pos="0 0 ${short(height)}">
+      <freejoint name="${unused("root")}"/>
       ${attached}
     </body>`;
   const shift = height === undefined ? 0 : 7;
@@ -103,7 +106,7 @@ export function urdfScene(
   </asset>
   <worldbody>
     <light pos="0 0 3" dir="0 0 -1" directional="true"/>
-    <geom name="floor" type="plane" size="0 0 0.05"/>
+    <geom name="${unused("floor")}" type="plane" size="0 0 0.05"/>
     ${robot}
   </worldbody>
   <actuator>

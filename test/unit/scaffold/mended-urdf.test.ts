@@ -1,0 +1,101 @@
+// URDFs that MuJoCo refuses for what an exporter wrote get a copy that it compiles, the rest of them as it was
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { loadModel } from "../../../src/model/model.ts";
+import { mendUrdf } from "../../../src/scaffold/mended-urdf.ts";
+import { openCli } from "../../support/cli-process.ts";
+
+let folder: string;
+let cli: ReturnType<typeof openCli>;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-mended-"));
+  mkdirSync(join(folder, "cad/urdf"), { recursive: true });
+  mkdirSync(join(folder, "cad/meshes"));
+  writeFileSync(
+    join(folder, "cad/meshes/foot.obj"),
+    "v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
+  );
+  cli = openCli(folder);
+});
+afterAll(() => {
+  cli.close();
+  rmSync(folder, { recursive: true });
+});
+
+const inertial = (mass: number, [x, y, z]: number[]) =>
+  `<inertial><mass value="${mass}"/><inertia ixx="${x}" ixy="0" ixz="0" iyy="${y}" iyz="0" izz="${z}"/></inertial>`;
+const joint = (child: string, type: string, xyz: string) =>
+  `<joint name="${child}_joint" type="${type}"><parent link="base"/><child link="${child}"/><origin xyz="${xyz}"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="5"/></joint>`;
+const box = `<collision><geometry><box size=".4 .3 .1"/></geometry></collision>`;
+const urdf = (parts: string, compiler = "") => `<robot name="r">${compiler}
+  <link name="base">${inertial(4, [0.1, 0.1, 0.1])}${box}</link>
+  <link name="leg">${inertial(1, [0.02, 0.03, 0.04])}
+    <collision><geometry><mesh filename="package://cad/meshes/foot.obj"/></geometry></collision></link>
+  ${joint("leg", "revolute", "0 .2 0")}${parts}</robot>`;
+
+const lidar = `<link name="lidar">${inertial(4e-15, [1e-27, 1e-27, 1e-27])}</link>${joint("lidar", "fixed", "0 0 .1")}`;
+const camera = `<link name="camera">${inertial(0.2, [1e-4, 1e-4, 9e-4])}</link>${joint("camera", "fixed", ".2 0 0")}`;
+const wheel = `<link name="wheel"><collision><geometry><sphere radius="0.0"/></geometry></collision>${inertial(0.1, [1e-3, 1e-3, 1e-3])}</link>${joint("wheel", "fixed", "0 0 -.2")}`;
+// names that the scene would give too
+const idle = `<link name="idle"/>${joint("idle", "continuous", "0 -.2 0").replace("idle_joint", "root")}`;
+
+test.each([
+  ["lidar", lidar, "lidar has that of a ball of 5 cm, where its inertia was not positive"],
+  ["camera", camera, "inertias that no body can have are balanced (balanceinertia)"],
+  ["wheel", wheel, "1 of what collides had no size, and has 1 mm"],
+  ["idle", idle, "what moves has at least 1 g and 1e-6 kg m^2 (boundmass, boundinertia)"],
+])("a %s", async (name, part, note) => {
+  const path = join(folder, "cad/urdf", `${name}.urdf`);
+  writeFileSync(path, urdf(part));
+  await expect(loadModel(path)).rejects.toMatchObject({ code: "model-compile" });
+  const { code, stdout, stderr } = await cli.run("new-task", name, "--robot", path, "--kind", "velocity");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain(`${join(folder, `${name}.urdf`)}, a copy that MuJoCo compiles: ${note}.`);
+  const mended = await loadModel(join(folder, `${name}.xml`));
+  // what was right is as it was
+  const leg = mended.names.body.indexOf("leg");
+  expect(mended.body_mass[leg]).toBe(1);
+  expect([...mended.body_inertia.subarray(3 * leg, 3 * leg + 3)].sort()).toEqual([0.02, 0.03, 0.04]);
+  expect(mended.body_mass[mended.names.body.indexOf(name)] ?? 0).toBeLessThan(0.3);
+});
+
+test("several at once, and folders and parts of paths that a URDF names are those that it meant", async () => {
+  for (const [name, compiler, mesh] of [
+    ["folders", `<mujoco><compiler meshdir="../meshes/"/></mujoco>`, "foot.obj"],
+    ["whole", `<mujoco><compiler strippath="false"/></mujoco>`, "../meshes/foot.obj"],
+  ]) {
+    const path = join(folder, "cad/urdf", `${name}.urdf`);
+    writeFileSync(path, urdf(lidar + camera + wheel + idle, compiler).replace("package://cad/meshes/foot.obj", mesh));
+    const { code, stdout } = await cli.run("new-task", name, "--robot", path, "--kind", "velocity");
+    expect(code).toBe(0);
+    expect(stdout.match(/a copy that MuJoCo compiles: (.*)/)![1].split("; ")).toHaveLength(4);
+  }
+});
+
+test("what no mend helps is refused in MuJoCo's words on the file that was given, and nothing is left", async () => {
+  const path = join(folder, "cad/urdf/bad.urdf");
+  writeFileSync(path, urdf(lidar).replace("foot.obj", "gone.obj"));
+  const gone = await cli.run("new-task", "gone", "--robot", path, "--kind", "velocity");
+  expect(gone.code).toBe(2);
+  expect(gone.stderr).toContain("cad/meshes/gone.obj");
+  writeFileSync(path, urdf(lidar).replace("revolute", "bogus"));
+  const bad = await cli.run("new-task", "bad", "--robot", path, "--kind", "velocity");
+  expect(bad.code).not.toBe(0);
+  expect(bad.stderr).toContain(path);
+  for (const name of ["gone", "bad"])
+    for (const ending of ["urdf", "xml", "mts"]) expect(existsSync(join(folder, `${name}.${ending}`))).toBe(false);
+});
+
+test("a copy is not written over a file, and a reader of what MuJoCo says reads no more than that", async () => {
+  const path = join(folder, "cad/urdf/there.urdf");
+  writeFileSync(path, urdf(lidar));
+  writeFileSync(join(folder, "there.urdf"), "mine");
+  const { code, stderr } = await cli.run("new-task", "there", "--robot", path, "--kind", "velocity");
+  expect([code, stderr]).toEqual([2, expect.stringContaining("there.urdf is there already")]);
+  expect(readFileSync(join(folder, "there.urdf"), "utf8")).toBe("mine");
+  expect(mendUrdf(urdf(camera), "Error: unknown joint")).toBeUndefined();
+  expect(mendUrdf(urdf(""), "Error: inertia must have positive eigenvalues")).toBeUndefined();
+});
