@@ -1,6 +1,5 @@
 // a reference motion that worlds follow: read by time on the device, begun anywhere, where it fails more often
 import { table } from "../../trace/control.ts";
-import { current, type Trace } from "../../trace/graph.ts";
 import {
   abs,
   add,
@@ -34,6 +33,7 @@ import { inLine, show } from "../../core/show.ts";
 import { mulQuat, negQuat, type Quat } from "../../trace/vector.ts";
 import { bodyId } from "./bodies.ts";
 import type { FrameOptions, Frames, MotionSource } from "./motion-frames.ts";
+import { isOwnKey } from "./own-key.ts";
 import type { Scene, Start, StartScene, TermSource } from "./task.ts";
 import { termCondition } from "./term-value.ts";
 import { isNumber, jointList, needs, needsOptions } from "./terms/source.ts";
@@ -57,9 +57,6 @@ export interface MotionOptions extends FrameOptions {
 }
 
 const KNOWN = ["model", "fps", "cyclic", "quaternions", "failed", "parts", "rate", "floor", "fromStart", "key"];
-
-/** The motions that a program reads, by their keys. */
-const MOTIONS = new WeakMap<Trace, Map<string, Motion>>();
 
 const NO_PARTS = "left out: all episodes begin with the first frame";
 const NO_FAILED = "left out, or beside failed, a condition: without it episodes begin anywhere, as often";
@@ -308,12 +305,8 @@ export class Motion {
   /** What is remembered goes by the key: two motions would begin where one of them does. */
   #assertOwnKey(): void {
     const { key } = this.#how;
-    const owners = MOTIONS.get(current()) ?? new Map<string, Motion>();
-    MOTIONS.set(current(), owners);
-    const owner = owners.get(key) ?? this;
-    owners.set(key, owner);
     needs(
-      owner === this,
+      isOwnKey(`motion ${key}`, [this]),
       "key of a motion",
       key,
       "a name that no other motion of the task has: loadMotion(..., { key })",

@@ -234,7 +234,12 @@ test.each<[string, object, string]>([
         ),
       },
     },
-    '[bad-term] task Rover, observe.b: key of command is "k"; it is that of another memory; give each its own.',
+    '[bad-term] task Rover, observe.b: key of command is "k"; it is a name that no command with other ranges has: command(ranges, { key }).',
+  ],
+  [
+    "commands whose ranges are functions",
+    { observe: { a: command([[0, ramp(1, 2, 5)]]), b: command([[0, ramp(1, 9, 5)]]) } },
+    "[bad-term] task Rover, observe.b: key of command is undefined; it is a name that no command with other ranges has: command(ranges, { key }).",
   ],
 
   // expressions

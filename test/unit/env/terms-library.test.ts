@@ -245,3 +245,19 @@ describe("the library", () => {
     expect(await message(() => make(task))).toBe(text);
   });
 });
+
+test("two pushes of one joint come at their own times", async () => {
+  // half a step of 0.02 s is not told from none
+  const [small, large] = [
+    push("root", { every: [0.1, 0.1], velocity: 0.001 }),
+    push("root", { every: [0.3, 0.3], velocity: 50 }),
+  ];
+  await using env = await make({ events: { small, large }, info: { vx: "qvel[0] - before.qvel[0]" } }, { numEnvs: 1 });
+  await env.reset({ seed: 1 });
+  const hard: number[] = [];
+  for (let t = 0; t < 33; t++) {
+    await env.step(still(env));
+    if (Math.abs(info(env, "vx")) > 0.5) hard.push(t);
+  }
+  expect(hard).toEqual([15, 31]);
+});

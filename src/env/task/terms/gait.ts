@@ -136,6 +136,7 @@ export function gait(options: LegGaitOptions): Gait {
   const { wanted = "wanted", velocity = "linear", axes } = options;
   const leans = (s: Scene) => leaning(quatOf(s, base), axes);
   const { kept, feet, caught, clock } = stepping({
+    name: base,
     offsets: legs.map(({ phase }) => phase),
     period,
     duty,

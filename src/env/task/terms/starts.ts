@@ -91,10 +91,12 @@ export const startAround =
   };
 
 export interface PushOptions {
-  /** Seconds between pushes: [least, most]. */
+  /** Seconds without a push between two: [least, most]. */
   readonly every: readonly [number, number];
   /** Each velocity of the joint is changed by up to this (m/s, rad/s): one number, or one for each dof. */
   readonly velocity: number | readonly number[];
+  /** Key of the world's memory. Pushes of one joint with the same numbers come at the same times, unless they have keys of their own. */
+  readonly key?: string;
 }
 
 /** Pushes a joint, by name or id, such as the free joint of a torso, at random times: its velocities jump. */
@@ -102,8 +104,10 @@ export const push =
   (joint: string | number, options: PushOptions) =>
   (s: Scene): Disturbance => {
     const dofs = dofsOf(s, [joint]);
-    needsOptions("push", options, ["every", "velocity"]);
+    needsOptions("push", options, ["every", "velocity", "key"]);
     const { every, velocity } = options;
+    const { key = `push of ${joint} by ${String(velocity)} every ${String(every)}` } = options;
+    needs(typeof key === "string" && key !== "", "key of push", key, "a name that is not empty");
     needsSpan("every of push", every);
     needs(
       isNumber(velocity) || (Array.isArray(velocity) && velocity.length === dofs.length && velocity.every(isNumber)),
@@ -115,7 +119,7 @@ export const push =
     // half a step early: a sum of steps is not exact
     const isDue = (t: Scene, time: Scalar) => le(time, mul(t.dt, 0.5));
     const pause = (t: Scene): Scalar => add(least, mul(t.random.uniforms(1)[0], most - least));
-    const [left] = s.memory(`push of ${joint}`, (t, before) => {
+    const [left] = s.memory(key, (t, before) => {
       if (!before) return [pause(t)];
       return [select(isDue(t, before[0]), pause(t), sub(before[0], t.dt), "f32")];
     });

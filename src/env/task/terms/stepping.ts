@@ -28,6 +28,8 @@ const PUSHED = 0.2;
 const TILTED = 0.08;
 
 export interface SteppingOptions {
+  /** What steps, where a task has several that do. */
+  readonly name?: string | number;
   /** Part of the period by which each leg is ahead of the clock. */
   readonly offsets: readonly number[];
   /** Seconds of a stride, and the part of it that a foot stands. */
@@ -89,6 +91,9 @@ export function carried(phase: Scalar, duty: number, walks: Scalar): Scalar {
 
 /** Legs that step by a clock. Where nothing is wanted and nothing pushes, feet stay on the ground. */
 export function stepping(options: SteppingOptions) {
+  const [gaitKey, catchKey] = ["gait", "catch"].map((key) =>
+    options.name === undefined ? key : `${key} of ${options.name}`,
+  );
   const { offsets, period, duty, follows, catches, rights, linear, down, wanted, followed = wanted } = options;
   const moves = (s: Scene): Bool => gt(sum(wanted(s).map(square)), 0.01);
   /** Whether the base goes or tilts as one that stands does not. */
@@ -107,11 +112,11 @@ export function stepping(options: SteppingOptions) {
     const now = goals.map((goal, i) => add(before[i + 1], mul(rates[i], sub(goal, before[i + 1]))));
     return [turned(add(before[0], div(t.dt, period)), 0), ...now];
   }
-  const kept = (s: Scene): readonly Scalar[] => s.memory("gait", advance);
+  const kept = (s: Scene): readonly Scalar[] => s.memory(gaitKey, advance);
   const feet = (s: Scene) => offsets.map((offset) => stride(turned(kept(s)[0], offset), duty));
   /** How far each foot lands from where the command puts it, ahead and to the left: what it had as it touched down. */
   const caught = (s: Scene): readonly Scalar[] =>
-    s.memory("catch", (t, before) => {
+    s.memory(catchKey, (t, before) => {
       if (!before) return offsets.flatMap(() => [0, 0]);
       const [, , ...commanded] = kept(t);
       const velocity = linear(t);
@@ -134,7 +139,7 @@ export function stepping(options: SteppingOptions) {
     feet,
     caught,
     /** What `kept` is after this step. */
-    updated: (s: Scene): readonly Scalar[] => s.updated("gait", advance),
+    updated: (s: Scene): readonly Scalar[] => s.updated(gaitKey, advance),
     /** What a policy must know of it: sine and cosine of the phase, then `kept` without it. */
     clock: (s: Scene): Scalar[] => {
       const [phase, ...others] = kept(s);

@@ -2,6 +2,7 @@
 import { exp } from "../../../trace/math.ts";
 import { add, clamp, div, le, mul, neg, select, sub, toF32, type Scalar } from "../../../trace/scalar.ts";
 import { CorralError } from "../../../core/errors.ts";
+import { isOwnKey } from "../own-key.ts";
 import type { Scene } from "../task.ts";
 import { sumOfSquares } from "./basics.ts";
 import { isNumber, needs, needsOptions, needsSpan, numbers, type Source } from "./source.ts";
@@ -20,7 +21,7 @@ export const tracking =
 export interface CommandOptions {
   /** Seconds between changes: [least, most]. Default: none, so that an episode has one command. */
   readonly every?: readonly [number, number];
-  /** Key of the world's memory. Commands of the same ranges are the same, unless they have keys of their own. */
+  /** Key of the world's memory. Commands of the same ranges are the same, unless they have keys of their own. Of ranges that are functions (`ramp`) each command has one, where there are several. */
   readonly key?: string;
 }
 
@@ -37,13 +38,24 @@ export const command =
       ranges,
       "a list of [low, high], one for each number of the command",
     );
-    const { every, key = `command ${ranges.map(String).join("; ")} every ${String(every)}` } = options;
+    const { every } = options;
+    const text = `command ${ranges.map(String).join("; ")} every ${String(every)}`;
+    const { key = text } = options;
     needsOptions("command", options, ["every", "key"]);
     if (every !== undefined) needsSpan("every of command", every);
     const pairs = Array.isArray(ranges) && ranges.length > 0 && ranges.every((r) => Array.isArray(r) && r.length === 2);
     needs(pairs, "the ranges of command", ranges, "a list of [low, high], one for each number of the command");
     const turned = ranges.find(([low, high]) => isNumber(low) && isNumber(high) && low > high);
     needs(turned === undefined, "a range of command", turned, "[low, high], low <= high");
+    // functions of one text may do different things, as ramps with other ends do
+    const functions = ranges.flat().filter((end) => typeof end === "function");
+    const isOwn = isOwnKey(`command ${key}`, options.key === undefined ? functions : [text]);
+    needs(
+      isOwn,
+      "key of command",
+      options.key,
+      "a name that no command with other ranges has: command(ranges, { key })",
+    );
     const drawn = (t: Scene): Scalar[] => {
       const draws = t.random.uniforms(ranges.length);
       return ranges.map(([low, high], i) => {
