@@ -1,5 +1,6 @@
 // learning on the device
-export { Ppo, planPpo, type PpoOptions, type PpoPlan, type PpoSnapshot } from "./ppo.ts";
+export { Ppo, type PpoSnapshot } from "./ppo.ts";
+export { planPpo, type PpoOptions, type PpoPlan } from "./ppo/settle.ts";
 export { Sac, planSac, type SacOptions, type SacSnapshot } from "./sac.ts";
 export { Dqn, planDqn, type DqnOptions, type DqnPlan, type DqnSnapshot } from "./dqn.ts";
 export { planSacDiscrete, SacDiscrete, type SacDiscreteOptions, type SacDiscreteSnapshot } from "./sac-discrete.ts";

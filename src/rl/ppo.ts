@@ -12,32 +12,26 @@
 // update, not with each step; targetKl stops within an epoch, before the minibatch that passes 1.5 times it is applied.
 // The loss in plain float64: test/support/ppo-reference.ts.
 import { CorralError } from "../core/errors.ts";
-import { seedKey } from "../core/rng.ts";
 import type { JsVec } from "../env/js-env.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
-import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
-import type { Plan } from "../memory/plan.ts";
+import type { LearnerEnv } from "./device/learner-env.ts";
 import { collect } from "./device/act.ts";
 import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
 import { AlgorithmBase } from "./algorithm-base.ts";
-import { planLearner } from "./ppo/arenas.ts";
 import { Flag } from "./tables/device-tables.ts";
-import { ppoConfig, type PpoConfig } from "./ppo/config.ts";
+import type { PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
-import { heldOn, limitsOf } from "./device/learner-device.ts";
-import { drawDemonstrations, Labels, type Demonstrations, type Teacher } from "./ppo/imitation.ts";
+import { drawDemonstrations, Teaching, type Demonstrations, type Teacher } from "./ppo/imitation.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import type { Learner } from "./ppo/learner.ts";
-import { shapeOf } from "./ppo/shape-of.ts";
 import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
 import { namedNormalizer, namedParameters, type NamedArray } from "./networks/networks.ts";
 import { boundLogStds, putNormalizer, putParameters, takeRewardScale, type Named } from "./networks/put-parameters.ts";
 import { namedPpo, ppoShapes } from "./ppo/named-parameters.ts";
-import { optionsOf } from "../core/options.ts";
-import { policyOf, withoutEmbedding, type Instead, type Policy } from "./networks/policy.ts";
-import { insteadOf } from "./ppo/streamed-head.ts";
+import { policyOf, withoutEmbedding, type Policy } from "./networks/policy.ts";
+import { settlePpo, type PpoOptions } from "./ppo/settle.ts";
 import {
   countClipped,
   estimateAdvantages,
@@ -48,55 +42,20 @@ import {
   trainMinibatch,
 } from "./ppo/update.ts";
 
-export interface PpoOptions extends Partial<PpoConfig> {
-  /** Of the first parameters, of actions and of the order of samples. Default 0. */
-  readonly seed?: number | bigint;
-  /** Env steps after which a linear schedule has taken the learning rate to 0. Default: 1,000,000. */
-  readonly totalSteps?: number;
-}
-
 export type PpoSnapshot = AlgorithmSnapshot;
-
-/** A plan, and what discrete actions would have taken as one-hot rows and whole matrices. */
-export interface PpoPlan extends Plan {
-  readonly instead: readonly Instead[];
-}
-
-/** The plan of the learner of an environment: every byte, before any is held. */
-export function planPpo(given: LearnerEnv | JsVec, options: PpoOptions = {}): PpoPlan {
-  const env = learnerEnvOf(given);
-  const device = learnerDeviceOf(env);
-  const { config, shape } = settlePpo(env, options);
-  return { ...heldOn(device, planLearner(shape, config, limitsOf(device))), instead: insteadOf(shape) };
-}
-
-/**
- * A learner before any device: its options with their defaults, and all sizes.
- * @throws CorralError bad-option, unknown-option, bad-seed, needs-next-step, unsupported-space
- */
-export function settlePpo(env: PlannedEnv, options: PpoOptions = {}) {
-  const { seed = 0, totalSteps = 1e6, ...given } = optionsOf(options);
-  seedKey(seed);
-  if (!(totalSteps >= 1)) {
-    throw new CorralError("bad-option", `totalSteps is ${String(totalSteps)}; pass env steps, at least 1.`, {
-      totalSteps,
-    });
-  }
-  const config = ppoConfig(given);
-  return { config, seed, totalSteps, shape: shapeOf(env, config) };
-}
 
 /** A learner beside its environments, which it steps. Close it before them. */
 export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   readonly algo = "ppo";
   readonly totalSteps: number;
   #upload: RolloutUpload | undefined;
-  #labels: Labels | undefined;
+  readonly #teaching: Teaching;
   #imitated = false;
 
   private constructor(env: LearnerEnv, settled: ReturnType<typeof settlePpo>, learner: Learner, bound: Bound) {
     super(env, settled, learner, bound);
     this.totalSteps = settled.totalSteps;
+    this.#teaching = new Teaching(learner, env.singleActionSpace, this.config.squash);
   }
 
   /**
@@ -170,16 +129,16 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
 
   /**
    * One rollout by the policy itself, and one update towards what a teacher would have done in it (DAgger, Ross, Gordon and
-   * Bagnell 2011): the negative log likelihood of its actions. The value function learns as in `iterate`.
+   * Bagnell 2011): the negative log likelihood of its actions. The value function learns as in `iterate`. A policy with a memory
+   * that teaches remembers what it has seen since its first update here, of `iterate` and snapshots too.
    * @throws CorralError bad-peer for a teacher that sees or does something else; bad-demonstration for actions that are none;
    *   bad-teacher for one that threw; what `iterate` throws
    */
   imitate(teacher: Teacher): Promise<Metrics> {
     return this.mutex.exclusive("imitate", async () => {
-      if (this.#labels?.teacher !== teacher)
-        this.#labels = new Labels(this.learner, this.env.singleActionSpace, this.config.squash, teacher);
+      const labels = this.#teaching.by(teacher);
       await this.#collect();
-      await this.#labels.write();
+      await labels.write();
       return this.#learn(Flag.imitate);
     });
   }
@@ -233,8 +192,19 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     });
   }
 
+  protected override async copyLearner(): Promise<AlgorithmSnapshot["learner"]> {
+    const teacher = this.#teaching.memory;
+    return { ...(await super.copyLearner()), ...(teacher && { teacher }) };
+  }
+
+  protected override putLearner(snapshot: PpoSnapshot): string | undefined {
+    this.#teaching.recall(snapshot.learner.teacher);
+    return super.putLearner(snapshot);
+  }
+
   async #iterate(): Promise<Metrics> {
     await this.#collect();
+    await this.#teaching.follow();
     return this.#learn();
   }
 
@@ -267,7 +237,10 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
    * learning, with the same draws each time.
    */
   collect(): Promise<void> {
-    return this.mutex.exclusive("collect", () => this.#collect());
+    return this.mutex.exclusive("collect", async () => {
+      await this.#collect();
+      await this.#teaching.follow();
+    });
   }
 
   async #collect(): Promise<void> {

@@ -19,7 +19,7 @@ import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { shapesOf } from "../rl/networks/networks.ts";
 import { ppoShapes } from "../rl/ppo/named-parameters.ts";
 import { namedSac } from "../rl/sac/policy.ts";
-import { settlePpo } from "../rl/ppo.ts";
+import { settlePpo } from "../rl/ppo/settle.ts";
 import { insteadOfDqn, settleDqn } from "../rl/dqn.ts";
 import { insteadOfSacDiscrete, settleSacDiscrete } from "../rl/sac-discrete.ts";
 import type { Instead } from "../rl/networks/policy.ts";

@@ -102,6 +102,20 @@ export class AppliedPolicy {
     for (let i = world % LANES; i < state.length; i += LANES) state[i] = 0;
   }
 
+  /** The bits of what it remembers of all worlds; undefined of a policy without a cell. */
+  get memory(): Uint32Array<ArrayBuffer> | undefined {
+    if (!this.#policy.cell) return undefined;
+    return new Uint32Array(Float64Array.from(this.#states.flatMap((state) => [...state])).buffer);
+  }
+
+  /** Puts such bits back; those of another policy, or of another count of worlds, are left out where their number tells. */
+  remember(memory: Uint32Array): void {
+    const bits = memory.slice();
+    if (bits.length !== this.memory?.length) return;
+    const values = new Float64Array(bits.buffer);
+    this.#states.forEach((state, i) => state.set(values.subarray(i * state.length, (i + 1) * state.length)));
+  }
+
   /**
    * Observations [worlds, width] to actions [worlds, ...]; what the policy sees comes first in each row.
    * @throws CorralError bad-shape

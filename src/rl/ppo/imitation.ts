@@ -2,6 +2,7 @@
 // (behaviour cloning, Pomerleau 1989)
 import { answered } from "../../core/answered.ts";
 import { CorralError } from "../../core/errors.ts";
+import { warn } from "../../core/host.ts";
 import { optionsOf } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
 import { whyThrown } from "../../core/returned.ts";
@@ -65,7 +66,13 @@ function seenBy(policy: Policy, { env }: Learner["shape"]): { readonly from: num
     policy: { from: 0, size: env.observations },
     critic: { from: 0, size: env.observations },
   };
-  for (const group of [groups.policy, groups.critic]) if (group.size === policy.observations) return group;
+  const fitting = [groups.policy, groups.critic].filter(({ size }) => size === policy.observations);
+  if (fitting.length > 1 && groups.policy.from !== groups.critic.from)
+    warn(
+      `the teacher sees ${policy.observations} numbers, as many as ${env.id} shows its policy and as its critic; it is shown the policy's. To show it others pass a function of the observations of all groups, which asks new AppliedPolicy(policy, numEnvs).`,
+      "corral-teacher-sees",
+    );
+  if (fitting.length > 0) return fitting[0];
   throw new CorralError(
     "bad-peer",
     `the teacher sees ${policy.observations} numbers; ${env.id} shows its policy ${groups.policy.size} and its critic ${groups.critic.size}. Give the task a group "critic" that is what the teacher sees.`,
@@ -82,8 +89,11 @@ export class Labels {
   readonly #applied: AppliedPolicy | undefined;
   readonly #seen: { readonly from: number; readonly size: number };
 
-  /** @throws CorralError bad-peer if the teacher sees or does something else */
-  constructor(learner: Learner, space: Space, squash: boolean, teacher: Teacher) {
+  /**
+   * `memory`: what a teacher with a cell remembered, as `memory` gave it; of another size it is none of this teacher's.
+   * @throws CorralError bad-peer if the teacher sees or does something else
+   */
+  constructor(learner: Learner, space: Space, squash: boolean, teacher: Teacher, memory?: Uint32Array) {
     const { env } = learner.shape;
     this.#learner = learner;
     this.#space = space;
@@ -108,14 +118,30 @@ export class Labels {
       );
     }
     this.#applied = new AppliedPolicy(teacher, env.numEnvs);
+    if (memory) this.#applied.remember(memory);
   }
 
   get teacher(): Teacher {
     return this.#teacher;
   }
 
+  /** What a teacher with a cell remembers of all worlds; undefined of any other. */
+  get memory(): Uint32Array<ArrayBuffer> | undefined {
+    return this.#applied?.memory;
+  }
+
+  /** Has a teacher with a cell see a rollout that it does not label. */
+  async follow(): Promise<void> {
+    if (this.#applied?.memory) await this.#rollout();
+  }
+
   /** Labels the rollout that lies in the learner's memory. Throws `bad-demonstration` for actions that are none, `bad-teacher` for a teacher that threw. */
   async write(): Promise<void> {
+    this.#learner.write("rollout_actions", await this.#rollout());
+  }
+
+  /** What the teacher would do in the rollout, as the learner keeps actions. */
+  async #rollout(): Promise<Float32Array<ArrayBuffer>> {
     const { samples, obs4, actions4, env } = this.#learner.shape;
     const [steps, width] = [samples / env.numEnvs, this.#space.size];
     const observations = await this.#learner.read("rollout_obs", new Float32Array(samples * 4 * obs4));
@@ -146,7 +172,7 @@ export class Labels {
         if ((records[sample * SAMPLE.size + SAMPLE.at("flags")] & StepFlag.skipped) !== 0) this.#applied?.forget(world);
       }
     }
-    this.#learner.write("rollout_actions", actions);
+    return actions;
   }
 
   async #wanted(rows: Float32Array): Promise<ArrayLike<number>> {
@@ -165,6 +191,38 @@ export class Labels {
     if (typeof wanted === "object" && Number.isInteger(wanted?.length)) return wanted;
     const text = `the teacher returned ${show(wanted)}; pass a list of numbers, an action for each world after the other.`;
     throw wrong(text, { returned: wanted });
+  }
+}
+
+/** The teacher of a learner, one at a time, and what it remembers beyond an update. */
+export class Teaching {
+  readonly #make: (teacher: Teacher) => Labels;
+  #labels: Labels | undefined;
+  /** What the teacher of a snapshot remembered. */
+  #recalled: Uint32Array<ArrayBuffer> | undefined;
+
+  constructor(learner: Learner, space: Space, squash: boolean) {
+    this.#make = (teacher) => new Labels(learner, space, squash, teacher, this.#recalled);
+  }
+
+  /** Throws `bad-peer` if the teacher sees or does something else. */
+  by(teacher: Teacher): Labels {
+    if (this.#labels?.teacher !== teacher) [this.#labels, this.#recalled] = [this.#make(teacher), undefined];
+    return this.#labels;
+  }
+
+  /** Has a teacher with a memory see a rollout that nobody labels. */
+  follow(): Promise<void> | undefined {
+    return this.#labels?.follow();
+  }
+
+  get memory(): Uint32Array<ArrayBuffer> | undefined {
+    return this.#labels?.memory ?? this.#recalled;
+  }
+
+  /** The next teacher goes on with this. */
+  recall(memory: Uint32Array<ArrayBuffer> | undefined): void {
+    [this.#labels, this.#recalled] = [undefined, memory];
   }
 }
 

@@ -128,3 +128,15 @@ test("threads that collect for PPO refuse groups by name", async () => {
   await using ppo = await Ppo.create(env, OPTIONS);
   expect(() => ppo.collecting).toThrow(/observations in groups/);
 });
+
+test("a teacher that both groups would suit is shown the policy's, and that is said", async () => {
+  const observe = { policy: { q: "qpos", v: { value: "qvel", noise: 1 } }, critic: { q: "qpos", v: "qvel" } };
+  await using envs = await wasm({ ...grouped, id: "Twins", observe });
+  await using student = await Ppo.create(envs, OPTIONS);
+  const warned = new Promise((resolve) => process.once("warning", resolve));
+  await student.imitate(await student.policy());
+  expect(await warned).toMatchObject({
+    code: "corral-teacher-sees",
+    message: expect.stringContaining("sees 4 numbers, as many as Twins shows its policy and as its critic") as string,
+  });
+});

@@ -7,6 +7,7 @@ import { Box, Discrete } from "../../../src/env/index.ts";
 import { makeJsVec, type JsEnv } from "../../../src/env/js-env.ts";
 import { STATISTICS4 } from "../../../src/rl/device/arenas.ts";
 import { Ppo, type Teacher } from "../../../src/rl/index.ts";
+import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { Flag } from "../../../src/rl/tables/device-tables.ts";
 import { readDemonstrations } from "../../../src/runs/imitation.ts";
@@ -124,6 +125,45 @@ test("a student goes on from a snapshot as the one that was not cut off", async 
   await cut.imitate(expert);
   expect(await cut.parameters()).toEqual(await whole.parameters());
 });
+
+test.each(["gru", "lstm"] as const)(
+  "a teacher with a memory (%s) goes on from a snapshot, and sees what it does not label",
+  async (recurrent) => {
+    const remembers = { ...OPTIONS, hidden: [8], recurrent, recurrentSize: 8, recurrentSteps: 16 };
+    await using other = await Ppo.create(makeJsVec(reach, { numEnvs: 6, seed: 2 }), remembers);
+    for (let i = 0; i < 3; i++) await other.iterate();
+    const teacher = await other.policy();
+    // rollouts end within episodes of ten steps
+    const options = { ...OPTIONS, rolloutSteps: 8, epochs: 1 };
+    const make = () => Ppo.create(makeJsVec(reach, { numEnvs: 6, seed: 1 }), options);
+    await using whole = await make();
+    await whole.imitate(teacher);
+    await whole.iterate();
+    const saved = await whole.snapshot();
+    const { policyLoss } = await whole.imitate(teacher);
+    await using cut = await make();
+    await cut.restore(saved);
+    expect((await cut.snapshot()).learner).toEqual(saved.learner);
+    expect((await cut.imitate(teacher)).policyLoss).toBe(policyLoss);
+    expect(await cut.parameters()).toEqual(await whole.parameters());
+    // in an episode that does not end observations stay: the same by hand, with the rollout between
+    const long = () => Ppo.create(makeJsVec({ ...reach, maxEpisodeSteps: 100 }, { numEnvs: 6, seed: 1 }), options);
+    await using own = await long();
+    await using byHand = await long();
+    const applied = new AppliedPolicy(teacher, 6);
+    let rows = new Float32Array();
+    const acts = (observations: Float32Array) => applied.act((rows = observations.slice()));
+    for (const [one, how] of [
+      [own, teacher],
+      [byHand, acts],
+    ] as const) {
+      await one.imitate(how);
+      await one.iterate();
+    }
+    for (let t = 0; t < options.rolloutSteps; t++) acts(rows);
+    expect((await own.imitate(teacher)).policyLoss).toBe((await byHand.imitate(acts)).policyLoss);
+  },
+);
 
 test("what cannot be imitated is refused by name", async () => {
   await using ppo = await Ppo.create(makeJsVec(reach, { numEnvs: 4, seed: 1 }), { hidden: [4], rolloutSteps: 4 });
