@@ -20,6 +20,7 @@ import { meetsGround } from "../scaffold/stance.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
+import { staysUp, STIFFER } from "../scaffold/standing.ts";
 import { urdfScene } from "../scaffold/urdf-scene.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { loadUrdf } from "./load-urdf.ts";
@@ -225,13 +226,16 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     const drawn = { file, height: isFree ? 0 : undefined };
     writeOutput(scene, urdfScene(name, model, drawn));
     const whole = await robotOf(await loadModel(scene));
-    const bent = await bentOf(whole.model, isFree ? standsOn(whole) : undefined);
+    const feet = isFree ? standsOn(whole) : undefined;
+    const bent = await bentOf(whole.model, feet);
     const posed = { ...drawn, pose: bent?.qpos };
     if (bent) writeOutput(scene, urdfScene(name, model, posed));
+    let stiffer = 1;
     if (isFree) {
       const { lift, mass, span } = await robotOf(await loadModel(scene));
-      const carries = 9.81 * mass * Math.max(lift, span);
-      writeOutput(scene, urdfScene(name, model, { ...posed, height: lift, carries }));
+      const free = { ...posed, height: lift, carries: 9.81 * mass * Math.max(lift, span) };
+      const tries = feet?.length ? STIFFER : [];
+      stiffer = await writeStanding(scene, tries, (times) => urdfScene(name, model, { ...free, stiffer: times }));
     }
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
     return {
@@ -244,6 +248,9 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
           : []),
         ...(bent ? toldOf(bent) : []),
+        ...(stiffer > 1
+          ? [`Its servos are ${stiffer} times as stiff as its motors ask for: softer ones let it fold.`]
+          : []),
         ...notes,
       ],
     };
@@ -251,6 +258,20 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     for (const one of made) rmSync(one, { force: true });
     throw error;
   }
+}
+
+/** Writes a scene with servos that hold a robot up, as soft as they may be; soft ones where none does. */
+async function writeStanding(
+  scene: string,
+  tries: readonly number[],
+  make: (stiffer: number) => string,
+): Promise<number> {
+  for (const stiffer of tries) {
+    writeOutput(scene, make(stiffer));
+    if (await staysUp(await loadModel(scene))) return stiffer;
+  }
+  writeOutput(scene, make(1));
+  return 1;
 }
 
 /** A task that follows a motion that is given, or one that is written beside it. */

@@ -67,6 +67,12 @@ function withSizes(text: string): Mended | undefined {
   return points === 0 ? undefined : { text: next, note: `${points} of what collides had no size, and has 1 mm` };
 }
 
+/** The text with blanks for commas between numbers. */
+function withBlanks(text: string): Mended | undefined {
+  const next = text.replace(/\b(?:xyz|rpy|size|scale)\s*=\s*(["'])[^"']*\1/g, (given) => given.replaceAll(",", " "));
+  return next === text ? undefined : { text: next, note: "numbers have blanks between them, and no commas" };
+}
+
 const listed = (names: readonly string[]): string =>
   names.length > 3 ? `${inLine(names[0])}, one of ${names.length} links,` : names.map(inLine).join(" or ");
 
@@ -79,7 +85,7 @@ function told(text: string, options: Record<string, string>, note: string): Mend
 
 /**
  * A URDF without what MuJoCo said it refuses; undefined where nothing small mends that. Inertias that are not positive, or that
- * no body can have, bodies that move and have no mass, and shapes without a size are in many public URDFs, exported from CAD.
+ * no body can have, bodies that move and have no mass, shapes without a size and commas are in many public URDFs, exported from CAD.
  */
 export function mendUrdf(text: string, said: string): Mended | undefined {
   if (/inertia must have positive eigenvalues/.test(said)) return withInertias(text);
@@ -87,6 +93,7 @@ export function mendUrdf(text: string, said: string): Mended | undefined {
     return told(text, { balanceinertia: "true" }, "inertias that no body can have are balanced (balanceinertia)");
   if (/mass and inertia of moving bodies must be larger/.test(said))
     return told(text, BOUNDS, "what moves has at least 1 g and 1e-6 kg m^2 (boundmass, boundinertia)");
+  if (/bad format in attribute '(?:xyz|rpy|size|scale)'/.test(said)) return withBlanks(text);
   if (/size \d must be positive in geom/.test(said)) return withSizes(text);
   return undefined;
 }

@@ -11,6 +11,8 @@ export interface SceneOptions {
   readonly height: number | undefined;
   /** Its weight times its height (N m), where both are known. */
   readonly carries?: number;
+  /** How many times as stiff its servos are. */
+  readonly stiffer?: number;
   /** Where its joints start, in the places of the scene's qpos, if not in the default pose. */
   readonly pose?: readonly number[] | undefined;
 }
@@ -42,7 +44,7 @@ function forceOf(model: Model, joint: number): number {
   return 9.81 * 0.3 * Math.max(hangs, 0.2 * mass(() => true));
 }
 
-function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number): string {
+function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number, stiffer: number): string {
   const name = escaped(nameOf(model, "joint", joint));
   const force = forceOf(model, joint);
   const bound = `forcerange="${short(-force)} ${short(force)}"`;
@@ -50,7 +52,7 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number)
     return `<velocity name="${name}" joint="${name}" kv="${short(force / WHEEL_ERROR)}" ctrlrange="-${WHEEL_SPEED} ${WHEEL_SPEED}" ${bound}/>`;
   // stiffer than this a free link would swing faster than steps can follow
   const inertia = model.dof_M0[model.jnt_dofadr[joint]];
-  const kp = Math.min(Math.min(force, most) / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
+  const kp = Math.min((stiffer * Math.min(force, most)) / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
   return `<position name="${name}" joint="${name}" kp="${short(kp)}" kv="${short(SERVO_DAMPING * kp)}" ${bound}/>`;
 }
 
@@ -61,7 +63,7 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number)
 export function urdfScene(
   name: string,
   model: Model,
-  { file, height, carries = Infinity, pose }: SceneOptions,
+  { file, height, carries = Infinity, stiffer = 1, pose }: SceneOptions,
 ): string {
   const wheels = wheelsOf(model);
   // what follows another is moved by it
@@ -110,7 +112,7 @@ export function urdfScene(
     ${robot}
   </worldbody>
   <actuator>
-${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j), most)}`).join("\n")}
+${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j), most, stiffer)}`).join("\n")}
   </actuator>${start}
 </mujoco>
 `;

@@ -89,3 +89,15 @@ test("a URDF whose legs are straight starts on bent ones", async () => {
   expect((await cli.run("new-task", "hang", "--robot", "straight.urdf", "--kind", "reach")).code).toBe(0);
   expect(readFileSync(join(folder, "hang.xml"), "utf8")).not.toContain("keyframe");
 });
+
+test("legs that would fold under a robot get stiffer servos, those that stand do not", async () => {
+  writeFileSync(join(folder, "weak.urdf"), quadruped.replaceAll('effort="40"', 'effort="7"'));
+  const { code, stdout } = await cli.run("new-task", "fold", "--robot", "weak.urdf", "--kind", "velocity");
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/Its servos are (1\.5|2|3) times as stiff/)]);
+  expect(await endedWithoutAction(join(folder, "fold.mts"), 200)).toBe(0);
+  const stiff = await loadModel(join(folder, "fold.xml"));
+  // as strong as they were
+  expect([stiff.actuator_forcerange[1], stiff.actuator_gainprm[0] > 7 / 0.67]).toEqual([7, true]);
+  const { stdout: stands } = await cli.run("new-task", "hold", "--robot", "bent.urdf", "--kind", "velocity");
+  expect(stands).not.toContain("as stiff");
+});

@@ -1,0 +1,33 @@
+// whether servos hold a robot where it starts
+import { mjtJoint } from "../model/enums.ts";
+import { listen } from "../model/mujoco.ts";
+import { withMuJoCo } from "../model/oracle.ts";
+import type { Model } from "../model/model.ts";
+
+/** s; what is held by too little sinks within a few, and what is only just held later. */
+const HELD = 10;
+/** The part of its height that it keeps, and the cosine of how far it leans at most. */
+const KEEPS = 0.85;
+const LEANS = Math.cos(0.25);
+
+/** How much stiffer servos may be made; legs that fold under a robot at the first of these stand at another mostly. */
+export const STIFFER = [1, 1.5, 2, 3] as const;
+
+/** Whether a robot still stands after a while in its first keyframe, or the default pose, with the controls of that. */
+export function staysUp(model: Model): Promise<boolean> {
+  const free = model.jnt_type.indexOf(mjtJoint.FREE);
+  const [body, z] = [model.jnt_bodyid[free], model.jnt_qposadr[free] + 2];
+  return withMuJoCo(model, (oracle) => {
+    const { mujoco, model: m, data } = oracle;
+    if (model.nkey > 0) mujoco.mj_resetDataKeyframe(m, data, 0);
+    listen(() => mujoco.mj_forward(m, data));
+    // the vertical in the frame of the base
+    const up = () => oracle.read("xmat").slice(9 * body + 6, 9 * body + 9);
+    const [height, upright] = [oracle.read("qpos")[z], up()];
+    listen(() => {
+      for (let t = 0; t < HELD; t += model.opt.timestep) mujoco.mj_step(m, data);
+    });
+    const leans = up().reduce((sum, x, k) => sum + x * upright[k], 0);
+    return oracle.read("qpos")[z] > KEEPS * height && leans > LEANS;
+  });
+}
