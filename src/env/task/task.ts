@@ -94,6 +94,9 @@ export interface Start {
   readonly qpos?: readonly Scalar[];
   readonly qvel?: readonly Scalar[];
   readonly act?: readonly Scalar[];
+  /** Where mocap bodies are (3 numbers each, m) and how they lie (4 each, unit quaternions). Default: as in the MJCF. */
+  readonly mocap_pos?: readonly Scalar[];
+  readonly mocap_quat?: readonly Scalar[];
   /** Which equality constraints are active, 1 or 0 each. Default: as in the MJCF. */
   readonly eq_active?: readonly Scalar[];
 }

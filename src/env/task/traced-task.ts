@@ -109,8 +109,15 @@ export function tracedTask<O extends object>(
 }
 
 /** @throws CorralError bad-term for other fields than those of a start, other sizes, and what is no finite number */
-function checkStart(start: unknown, { nq, nv, na, neq }: Model, place: string): void {
-  const sizes: Readonly<Record<string, number>> = { qpos: nq, qvel: nv, act: na, eq_active: neq };
+function checkStart(start: unknown, { nq, nv, na, nmocap, neq }: Model, place: string): void {
+  const sizes: Readonly<Record<string, number>> = {
+    qpos: nq,
+    qvel: nv,
+    act: na,
+    mocap_pos: 3 * nmocap,
+    mocap_quat: 4 * nmocap,
+    eq_active: neq,
+  };
   if (!isPlainObject(start))
     throw badTerm(
       place,

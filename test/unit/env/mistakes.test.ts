@@ -104,7 +104,7 @@ test.each<[string, object, string]>([
   [
     "start",
     reset({ qposs: [] }),
-    "[bad-term] task Rover, reset: it returns qposs; a start has qpos, qvel, act, eq_active.",
+    "[bad-term] task Rover, reset: it returns qposs; a start has qpos, qvel, act, mocap_pos, mocap_quat, eq_active.",
   ],
   [
     "start",

@@ -13,7 +13,7 @@ export interface StartOptions {
   readonly qvel?: number;
   /** Normal noise of these standard deviations, rather than uniform. Default false. */
   readonly normal?: boolean;
-  /** The keyframe to start from. Default: qpos0. */
+  /** The keyframe to start from, its activations and mocap poses too. Default: qpos0. */
   readonly key?: string;
   /**
    * A joint that floats or slides, by name or id, and how far it starts above that (m, along z of what floats): by a
@@ -69,6 +69,12 @@ export const startAround =
     const { model } = s;
     const id = key === undefined ? -1 : idOf(model, "key", key);
     const row = (values: Float64Array, width: number) => values.slice(id * width, (id + 1) * width);
+    const { na, nmocap } = model;
+    const kept: Start = {
+      ...(id >= 0 && na > 0 && { act: Array.from(row(model.key_act, na)) }),
+      ...(id >= 0 && nmocap > 0 && { mocap_pos: Array.from(row(model.key_mpos, 3 * nmocap)) }),
+      ...(id >= 0 && nmocap > 0 && { mocap_quat: Array.from(row(model.key_mquat, 4 * nmocap)) }),
+    };
     const noisy = (centre: ArrayLike<Scalar>, scale: number): Scalar[] => {
       if (scale === 0) return Array.from(centre);
       if (!normal) return uniformNoise(s, centre, scale);
@@ -87,7 +93,7 @@ export const startAround =
     start.forEach((x, i) => held.has(jointAt(i)) && (moved[i] = x));
     fast.forEach((_, i) => held.has(model.dof_jntid[i]) && (fast[i] = speeds[i]));
     if (typeof by !== "number") moved[at] = add(start[at], mul(s.random.uniforms(1)[0], by[1] - least));
-    return { qpos: moved, qvel: fast };
+    return { qpos: moved, qvel: fast, ...kept };
   };
 
 export interface PushOptions {
