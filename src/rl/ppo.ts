@@ -23,7 +23,8 @@ import type { PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
 import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
 import { learnerDeviceOf, type Bound } from "./device/bind-env.ts";
-import { drawDemonstrations, Teaching, type Demonstrations, type Teacher } from "./ppo/imitation.ts";
+import type { Demonstrations, Teacher } from "./ppo/imitation.ts";
+import { Teaching } from "./ppo/teaching.ts";
 import { RolloutUpload, ppoCollecting, type CollectedRollout } from "./ppo/rollout-upload.ts";
 import type { Learner } from "./ppo/learner.ts";
 import { episodeMeans, metricsOf, type Metrics } from "./device/metrics.ts";
@@ -136,7 +137,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
    */
   imitate(teacher: Teacher): Promise<Metrics> {
     return this.mutex.exclusive("imitate", async () => {
-      const labels = this.#teaching.by(teacher);
+      const labels = await this.#teaching.by(teacher);
       await this.#collect();
       await labels.write();
       return this.#learn(Flag.imitate);
@@ -160,6 +161,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
           `the policy has a ${config.recurrent}, and steps of demonstrations are drawn one by one. Train it with recurrent: "none", or by a teacher (imitate).`,
         );
       }
+      const { drawDemonstrations } = await import("./ppo/imitation.ts");
       const rows = drawDemonstrations(shape, this.env.singleActionSpace, config.squash, demonstrations, {
         seed,
         iteration,

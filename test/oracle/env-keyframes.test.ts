@@ -57,5 +57,5 @@ test("a function of one's own puts mocap bodies where it says", async () => {
   const reset = () => ({ mocap_pos: [1, 2, 3], mocap_quat: [0, 1, 0, 0] });
   await using env = await makeVec({ ...task, id: "Placed", reset }, { numEnvs: 1, device: "cpu-f64" });
   const { observations } = await env.reset({ seed: 1 });
-  expect([...observations.slice(0, 7)]).toEqual([1, 2, 3, 0, 1, 0, 0]);
+  expect(Array.from(observations.slice(0, 7))).toEqual([1, 2, 3, 0, 1, 0, 0]);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { zipSync } from "fflate";
 import { readFrames } from "../../src/env/task/motion-frames.ts";
-import { defineTask, loadMotion, makeVec, Motion, type Scene } from "../../src/index.ts";
+import { defineTask, Discrete, loadMotion, makeVec, Motion, type Scene } from "../../src/index.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { packZip } from "../../src/model/zip-stream.ts";
@@ -359,4 +359,31 @@ test("episodes begin more often where a world fails, which it forgets with a see
   expect(late).toBeGreaterThan(early[2]);
   expect(late).toBeGreaterThan(0.5);
   expect(await shares(0, 10)).toEqual(early);
+});
+
+test("a cycle may turn all the way round, about what floats and in a ball", async () => {
+  const model = `<mujoco><worldbody><body><freejoint/><geom size="0.1"/><body><joint name="ball" type="ball"/><geom size="0.1"/></body></body></worldbody></mujoco>`;
+  const half = (f: number) => (Math.PI * f) / 20;
+  const rows = Array.from({ length: 21 }, (_, f) => {
+    const turned = [Math.cos(half(f)), 0, 0, Math.sin(half(f))];
+    return [0, 0, 1, ...turned, ...turned];
+  });
+  const motion = await loadMotion(rows, { model, fps: 20, cyclic: true });
+  const whole = defineTask({
+    id: "Turns",
+    model,
+    frameSkip: 1,
+    maxEpisodeSteps: 10,
+    actionSpace: () => new Discrete(1),
+    control: () => [],
+    observe: { speed: motion.qvel() },
+    reward: { none: 0 },
+    reset: motion.start(),
+  });
+  await using env = await makeVec(whole, { numEnvs: 16, device: "cpu-f64" });
+  const { observations } = await env.reset({ seed: 1 });
+  const wanted = Array.from({ length: 16 }, () => [0, 0, 0, 0, 0, 2 * Math.PI, 0, 0, 2 * Math.PI]).flat();
+  wanted.forEach((x, i) => expect(observations[i]).toBeCloseTo(x, 5));
+  // what does not close is refused yet
+  await expect(loadMotion(rows.slice(0, 20), { model, fps: 20, cyclic: true })).rejects.toThrow("ends");
 });

@@ -268,7 +268,7 @@ export class EnvWorld<O extends object> {
     }
     stage("reset", () => {
       const random = new Draws(this.seed, this.#world, this.number.get(), streams.reset);
-      const start = spec.task.reset({ ...this.scene({ fresh: true }), random });
+      const start = spec.task.reset({ ...this.scene({ fresh: true }), unbegun: true, random });
       const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...initialState(model), ...start };
       for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);

@@ -17,6 +17,7 @@ const unmade = (nameOf: (key: string) => string): never =>
 /** A scene before there is a state: numbers of the model and of the world, and draws of its own. */
 export const drawScene = (scene: Scene, random: Draws): Scene => ({
   ...scene,
+  unbegun: true,
   random,
   d: unmade((name) => name),
   before: unmade((name) => `before.${name}`),

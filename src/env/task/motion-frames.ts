@@ -209,7 +209,13 @@ function advanceOf(model: Model, qpos: Float64Array, count: number): number[] {
   const { nq } = model;
   const free = Array.from(model.jnt_type).flatMap((type, j) => (type === mjtJoint.FREE ? [model.jnt_qposadr[j]] : []));
   if (free.length > 1) throw bad("it is cyclic, and several bodies of the model float; only one may");
-  const difference = Array.from({ length: nq }, (_, i) => qpos[(count - 1) * nq + i] - qpos[i]);
+  // signs go on from frame to frame: a whole turn ends on the other one, which is the same pose
+  const signs = new Float64Array(nq).fill(1);
+  for (const at of quaternionsOf(model)) {
+    const dot = [0, 1, 2, 3].reduce((sum, k) => sum + qpos[at + k] * qpos[(count - 1) * nq + at + k], 0);
+    signs.fill(dot < 0 ? -1 : 1, at, at + 4);
+  }
+  const difference = Array.from({ length: nq }, (_, i) => signs[i] * qpos[(count - 1) * nq + i] - qpos[i]);
   const moved = (i: number) => free.some((at) => i >= at && i < at + 3);
   const open = difference.findIndex((x, i) => !moved(i) && Math.abs(x) > CLOSED);
   if (open >= 0)

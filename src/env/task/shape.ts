@@ -178,7 +178,7 @@ export function shapeOf<O extends object>(
       const terminations = Object.keys(traced.terminated(scene));
       const truncations = [...Object.keys(traced.truncated(scene)), LIMIT];
       // last: what only starts remember comes after what terms do
-      traced.reset({ ...fresh, d: worldData(model, APPLIED) });
+      traced.reset({ ...fresh, unbegun: true, d: worldData(model, APPLIED) });
       shape = {
         forces,
         random,

@@ -68,6 +68,8 @@ export interface Scene<O extends object = object> {
    * observes the start (of automatic resets, and of all where it takes a whole evaluation): `length` is 0 there.
    */
   readonly fresh: boolean;
+  /** True while a start, or a number of the model, is drawn: memories are those of the episode before. */
+  readonly unbegun?: true;
   /** Random numbers of this (seed, world, episode, control step); of the episode alone in `reset`. */
   readonly random: Draws;
   /** New draws of where the episode starts: the same in `reset` and in memories that are made then. */

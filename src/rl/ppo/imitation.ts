@@ -194,38 +194,6 @@ export class Labels {
   }
 }
 
-/** The teacher of a learner, one at a time, and what it remembers beyond an update. */
-export class Teaching {
-  readonly #make: (teacher: Teacher) => Labels;
-  #labels: Labels | undefined;
-  /** What the teacher of a snapshot remembered. */
-  #recalled: Uint32Array<ArrayBuffer> | undefined;
-
-  constructor(learner: Learner, space: Space, squash: boolean) {
-    this.#make = (teacher) => new Labels(learner, space, squash, teacher, this.#recalled);
-  }
-
-  /** Throws `bad-peer` if the teacher sees or does something else. */
-  by(teacher: Teacher): Labels {
-    if (this.#labels?.teacher !== teacher) [this.#labels, this.#recalled] = [this.#make(teacher), undefined];
-    return this.#labels;
-  }
-
-  /** Has a teacher with a memory see a rollout that nobody labels. */
-  follow(): Promise<void> | undefined {
-    return this.#labels?.follow();
-  }
-
-  get memory(): Uint32Array<ArrayBuffer> | undefined {
-    return this.#labels?.memory ?? this.#recalled;
-  }
-
-  /** The next teacher goes on with this. */
-  recall(memory: Uint32Array<ArrayBuffer> | undefined): void {
-    [this.#labels, this.#recalled] = [undefined, memory];
-  }
-}
-
 /**
  * As many steps of demonstrations as a rollout has, drawn by a seed and the number of the update.
  * @throws CorralError bad-demonstration

@@ -237,6 +237,14 @@ test.each<[string, object, string]>([
     '[bad-term] task Rover, observe.b: key of command is "k"; it is a name that no command with other ranges has: command(ranges, { key }).',
   ],
   [
+    "a command where there is none yet",
+    {
+      values: { goal: command([[0, 1]]) },
+      randomise: { m: { field: "body_mass", of: "torso", scale: { value: "goal", within: [0.5, 1] } } },
+    },
+    "[bad-term] task Rover, randomise.m, in values.goal: a command is read where the episode does not have one yet: it would be that of the episode before. In reset and randomise draw from random, or from starting(), which draws the same in a memory that is made then.",
+  ],
+  [
     "commands whose ranges are functions",
     { observe: { a: command([[0, ramp(1, 2, 5)]]), b: command([[0, ramp(1, 9, 5)]]) } },
     "[bad-term] task Rover, observe.b: key of command is undefined; it is a name that no command with other ranges has: command(ranges, { key }).",

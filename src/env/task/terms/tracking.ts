@@ -67,6 +67,11 @@ export const command =
       const [least, most] = every ?? [1e30, 1e30];
       return least === most ? least : add(least, mul(t.random.uniforms(1)[0], most - least));
     };
+    if (s.unbegun)
+      throw new CorralError(
+        "bad-term",
+        "a command is read where the episode does not have one yet: it would be that of the episode before. In reset and randomise draw from random, or from starting(), which draws the same in a memory that is made then.",
+      );
     const kept = s.memory(key, (t, before) => {
       const [next, pause] = [drawn(t), wait(t)];
       if (!before) return [...next, pause];
