@@ -67,6 +67,30 @@ export function mirrors(env: EnvShape, { mirrorObservations, mirrorActions, recu
   );
 }
 
+/** How far a bound may be from its mirror image, as a part of the range. */
+const SAME_BOUND = 1e-3;
+
+/**
+ * Squashed actions are mirrored within their bounds, which have to be mirror images too. Throws `bad-option` where they are not.
+ */
+export function assertMirroredBounds(
+  low: ArrayLike<number>,
+  high: ArrayLike<number>,
+  columns: readonly number[],
+): void {
+  columns.forEach((to, i) => {
+    const partner = Math.abs(to) - 1;
+    const image = to > 0 ? [low[partner], high[partner]] : [-high[partner], -low[partner]];
+    const far = Math.max(Math.abs(image[0] - low[i]), Math.abs(image[1] - high[i]));
+    if (far <= SAME_BOUND * (high[i] - low[i])) return;
+    throw badOption(
+      "mirrorActions",
+      columns,
+      `action ${i + 1} is from ${low[i]} to ${high[i]}, and in the mirror, of action ${partner + 1}, from ${image[0]} to ${image[1]}, which squashed actions follow: make the bounds mirror images, or leave squash out`,
+    );
+  });
+}
+
 /** What changes sides: "FL" and "FR", parts of names; and whose sign changes, with `*` for anything. */
 export interface Mirrored {
   readonly swap?: readonly (readonly [string, string])[];

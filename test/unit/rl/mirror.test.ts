@@ -132,6 +132,16 @@ test("what has no mirror image is refused by name", () => {
   );
   const choose = makeJsVec({ ...right, id: "Choose", actionSpace: new Discrete(2) }, { numEnvs: 2 });
   expect(refused(MIRROR, choose)).toThrow("the actions of Choose are discrete");
+  // an action that is squashed is mirrored within its bounds
+  const lame = (low: number[], high: number[]) =>
+    makeJsVec({ ...right, actionSpace: new Box({ low, high, shape: [low.length] }) }, { numEnvs: 2 });
+  expect(refused({ ...MIRROR, squash: true }, lame([-1], [2]))).toThrow(
+    "action 1 is from -1 to 2, and in the mirror, of action 1, from -2 to 1, which squashed actions follow",
+  );
+  expect(refused(MIRROR, lame([-1], [2]))).not.toThrow();
+  const swapped = { ...MIRROR, mirrorActions: [-2, -1], squash: true };
+  expect(refused(swapped, lame([-1, -2], [2, 1]))).not.toThrow();
+  expect(refused(swapped, lame([-1, -1], [2, 2]))).toThrow("of action 2, from -2 to 1");
   const groups = { policy: { from: 0, size: 1 }, critic: { from: 1, size: 1 } };
   const apart = { ...envShape(learnerEnvOf(envs)), observations: 2, groups };
   const both = { ...MIRROR, recurrent: "none" };
