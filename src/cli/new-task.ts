@@ -8,7 +8,6 @@ import { readsTypeScript } from "../core/typescript.ts";
 import { loadModel } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
-import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { gaitOf } from "../scaffold/gait.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
@@ -20,11 +19,10 @@ import { meetsGround } from "../scaffold/stance.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
-import { staysUp, STIFFER } from "../scaffold/standing.ts";
-import { urdfScene } from "../scaffold/urdf-scene.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { loadUrdf } from "./load-urdf.ts";
 import { onlyArgument } from "./target.ts";
+import { writeUrdfScene } from "./write-urdf-scene.ts";
 import { writeOutput } from "./write-output.ts";
 
 export const summary = "writes a task that runs, to start your own from; for a robot of your own too";
@@ -223,20 +221,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   try {
     if (!existsSync(path) || !/\.(urdf|xml)$/i.test(path))
       throw new UsageError(`${path} is a URDF in a zip, which no scene can attach. Unpack the zip, and pass the URDF.`);
-    const drawn = { file, height: isFree ? 0 : undefined };
-    writeOutput(scene, urdfScene(name, model, drawn));
-    const whole = await robotOf(await loadModel(scene));
-    const feet = isFree ? standsOn(whole) : undefined;
-    const bent = await bentOf(whole.model, feet);
-    const posed = { ...drawn, pose: bent?.qpos };
-    if (bent) writeOutput(scene, urdfScene(name, model, posed));
-    let stiffer = 1;
-    if (isFree) {
-      const { lift, mass, span } = await robotOf(await loadModel(scene));
-      const free = { ...posed, height: lift, carries: 9.81 * mass * Math.max(lift, span) };
-      const tries = feet?.length ? STIFFER : [];
-      stiffer = await writeStanding(scene, tries, (times) => urdfScene(name, model, { ...free, stiffer: times }));
-    }
+    const told = await writeUrdfScene(name, scene, { model, file }, isFree);
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
     return {
       ...task,
@@ -247,10 +232,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
         ...(isFree && kind === "track"
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
           : []),
-        ...(bent ? toldOf(bent) : []),
-        ...(stiffer > 1
-          ? [`Its servos are ${stiffer} times as stiff as its motors ask for: softer ones let it fold.`]
-          : []),
+        ...told,
         ...notes,
       ],
     };
@@ -258,20 +240,6 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     for (const one of made) rmSync(one, { force: true });
     throw error;
   }
-}
-
-/** Writes a scene with servos that hold a robot up, as soft as they may be; soft ones where none does. */
-async function writeStanding(
-  scene: string,
-  tries: readonly number[],
-  make: (stiffer: number) => string,
-): Promise<number> {
-  for (const stiffer of tries) {
-    writeOutput(scene, make(stiffer));
-    if (await staysUp(await loadModel(scene))) return stiffer;
-  }
-  writeOutput(scene, make(1));
-  return 1;
 }
 
 /** A task that follows a motion that is given, or one that is written beside it. */

@@ -6,6 +6,8 @@ import type { Model } from "../model/model.ts";
 
 /** s; what is held by too little sinks within a few, and what is only just held later. */
 const HELD = 10;
+/** It is looked at so often (s). */
+const LOOKS = 0.1;
 /** The part of its height that it keeps, and the cosine of how far it leans at most. */
 const KEEPS = 0.85;
 const LEANS = Math.cos(0.25);
@@ -24,10 +26,15 @@ export function staysUp(model: Model): Promise<boolean> {
     // the vertical in the frame of the base
     const up = () => oracle.read("xmat").slice(9 * body + 6, 9 * body + 9);
     const [height, upright] = [oracle.read("qpos")[z], up()];
-    listen(() => {
-      for (let t = 0; t < HELD; t += model.opt.timestep) mujoco.mj_step(m, data);
-    });
-    const leans = up().reduce((sum, x, k) => sum + x * upright[k], 0);
-    return oracle.read("qpos")[z] > KEEPS * height && leans > LEANS;
+    const stands = () => {
+      const leans = up().reduce((sum, x, k) => sum + x * upright[k], 0);
+      return oracle.read("qpos")[z] > KEEPS * height && leans > LEANS;
+    };
+    const steps = Math.round(LOOKS / model.opt.timestep);
+    for (let t = 0; t < HELD && stands(); t += LOOKS)
+      listen(() => {
+        for (let i = 0; i < steps; i++) mujoco.mj_step(m, data);
+      });
+    return stands();
   });
 }

@@ -13,6 +13,10 @@ export interface SceneOptions {
   readonly carries?: number;
   /** How many times as stiff its servos are. */
   readonly stiffer?: number;
+  /** Names of the joints of its legs. */
+  readonly legs?: ReadonlySet<string>;
+  /** Names of links that lie in one another where it starts: they do not collide. */
+  readonly overlaps?: readonly (readonly [string, string])[];
   /** Where its joints start, in the places of the scene's qpos, if not in the default pose. */
   readonly pose?: readonly number[] | undefined;
 }
@@ -35,18 +39,24 @@ export const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 export const short = (x: number): string => String(Number(x.toPrecision(4)));
 
-/** What a joint may be moved with (N m, N): what the URDF says, or what carries a part of what hangs on it. */
-function forceOf(model: Model, joint: number): number {
+/** Of a robot that stands free, the part of its weight times its height that a joint of a leg has where the URDF does not say. */
+const LEG_FORCE = 0.5;
+
+/** What a joint may be moved with (N m, N): what the URDF says, or what carries a part of what hangs on it, or stands on it. */
+function forceOf(model: Model, joint: number, { carries, legs }: Pick<SceneOptions, "carries" | "legs">): number {
   const said = model.jnt_actfrclimited[joint] > 0 ? model.jnt_actfrcrange[2 * joint + 1] : 0;
   if (said > 0) return said;
+  if (carries !== undefined && legs?.has(nameOf(model, "joint", joint))) return LEG_FORCE * carries;
   const mass = (bodies: (b: number) => boolean) => model.body_mass.reduce((sum, m, b) => sum + (bodies(b) ? m : 0), 0);
   const hangs = mass((b) => isBelow(model, b, model.jnt_bodyid[joint]));
   return 9.81 * 0.3 * Math.max(hangs, 0.2 * mass(() => true));
 }
 
-function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number, stiffer: number): string {
+function actuatorOf(model: Model, joint: number, isWheel: boolean, options: SceneOptions): string {
+  const { carries = Infinity, stiffer = 1 } = options;
+  const most = STANDING * carries;
   const name = escaped(nameOf(model, "joint", joint));
-  const force = forceOf(model, joint);
+  const force = forceOf(model, joint, options);
   const bound = `forcerange="${short(-force)} ${short(force)}"`;
   if (isWheel)
     return `<velocity name="${name}" joint="${name}" kv="${short(force / WHEEL_ERROR)}" ctrlrange="-${WHEEL_SPEED} ${WHEEL_SPEED}" ${bound}/>`;
@@ -60,11 +70,8 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean, most: number,
  * The scene: a floor, the robot of a URDF, a servo of position for each of its joints that follows no other, and one of velocity for its wheels.
  * @throws CorralError no-actuators where no joint could have one
  */
-export function urdfScene(
-  name: string,
-  model: Model,
-  { file, height, carries = Infinity, stiffer = 1, pose }: SceneOptions,
-): string {
+export function urdfScene(name: string, model: Model, options: SceneOptions): string {
+  const { file, height, pose, overlaps = [] } = options;
   const wheels = wheelsOf(model);
   // what follows another is moved by it
   const follow = new Set(followersOf(model).map(({ joint }) => joint));
@@ -79,7 +86,6 @@ export function urdfScene(
       "no-actuators",
       "the URDF has no joint that could be driven, and says of nothing else what moves it. Write an MJCF with <actuator>, thrusters as <motor site>.",
     );
-  const most = STANDING * carries;
   // links that are fixed have names too, which the model alone has not
   const taken = new Set([...model.source.xml.matchAll(/\bname\s*=\s*["']([^"']*)["']/g)].map(([, given]) => given));
   const unused = (wanted: string): string => (taken.has(wanted) ? unused(`${wanted}_`) : escaped(wanted));
@@ -100,6 +106,8 @@ export function urdfScene(
   <keyframe>
     <key name="home" qpos="${pose.map((x, i) => short(height !== undefined && i === 2 ? height : x)).join(" ")}" ctrl="${scalar.map((j) => short(target(j))).join(" ")}"/>
   </keyframe>`;
+  const excluded = overlaps.map(([a, b]) => `    <exclude body1="${escaped(a)}" body2="${escaped(b)}"/>\n`).join("");
+  const contact = excluded === "" ? "" : `\n  <contact>\n${excluded}  </contact>`;
   return `<!-- ${escaped(name)}: a floor for the robot of a URDF, and actuators, which a URDF has none of: change their gains -->
 <mujoco model="${escaped(name)}">
   <option timestep="${TIMESTEP}" integrator="implicitfast"/>
@@ -112,8 +120,8 @@ export function urdfScene(
     ${robot}
   </worldbody>
   <actuator>
-${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j), most, stiffer)}`).join("\n")}
-  </actuator>${start}
+${scalar.map((j) => `    ${actuatorOf(model, j, wheels.has(j), options)}`).join("\n")}
+  </actuator>${contact}${start}
 </mujoco>
 `;
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { openCli } from "../../support/cli-process.ts";
@@ -100,4 +101,25 @@ test("legs that would fold under a robot get stiffer servos, those that stand do
   expect([stiff.actuator_forcerange[1], stiff.actuator_gainprm[0] > 7 / 0.67]).toEqual([7, true]);
   const { stdout: stands } = await cli.run("new-task", "hold", "--robot", "bent.urdf", "--kind", "velocity");
   expect(stands).not.toContain("as stiff");
+});
+
+test("links that lie in one another where it starts do not collide, and legs without an effort are strong enough", async () => {
+  // thighs with hulls that reach into the trunk's other side
+  const deep = quadruped
+    .replaceAll('<box size=".03 .03 .1"/>', '<box size=".5 .03 .2"/>')
+    .replaceAll(' effort="40"', "");
+  writeFileSync(join(folder, "deep.urdf"), deep.replaceAll('velocity="20"', 'effort="0" velocity="20"'));
+  const { code, stdout } = await cli.run("new-task", "apart", "--robot", "deep.urdf", "--kind", "velocity");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("do not collide: fl_thigh and rl_thigh")]);
+  const model = await loadModel(join(folder, "apart.xml"));
+  const contacts = await withMuJoCo(model, ({ mujoco, model: m, data, contacts: all }) => {
+    mujoco.mj_resetDataKeyframe(m, data, 0);
+    for (let i = 0; i < 100; i++) mujoco.mj_step(m, data);
+    return all();
+  });
+  expect(contacts.length).toBeGreaterThan(0);
+  expect(contacts.every(({ geom }) => geom.some((g) => model.geom_bodyid[g] === 0))).toBe(true);
+  // half of its weight times its height, which what hangs on a knee is far from
+  const carries = 9.81 * 8.2 * baseOf(await robotOf(model)).height;
+  expect(model.actuator_forcerange[3]).toBeGreaterThan(0.4 * carries);
 });

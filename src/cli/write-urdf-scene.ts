@@ -1,0 +1,59 @@
+// the scene of a URDF: written, looked at by MuJoCo, and written again with what that asks for
+import { inLine } from "../core/show.ts";
+import { loadModel } from "../model/model.ts";
+import { bentOf, toldOf } from "../scaffold/bent.ts";
+import { isBelow } from "../scaffold/motors.ts";
+import { overlapsOf } from "../scaffold/overlaps.ts";
+import { robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
+import { staysUp, STIFFER } from "../scaffold/standing.ts";
+import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
+import type { LoadedUrdf } from "./load-urdf.ts";
+import { writeOutput } from "./write-output.ts";
+
+/** Names of the joints that carry a robot. */
+const legsOf = ({ model }: Robot, feet: readonly number[]): ReadonlySet<string> =>
+  new Set(
+    Array.from({ length: model.njnt }, (_, j) => j)
+      .filter((j) => feet.some((foot) => isBelow(model, foot, model.jnt_bodyid[j])))
+      .map((j) => model.names.joint[j]),
+  );
+
+/** Pairs of links in words. */
+const toldOverlaps = (overlaps: readonly (readonly [string, string])[]): string =>
+  `Links that lie in one another where it starts do not collide: ${overlaps
+    .slice(0, 3)
+    .map((pair) => pair.map(inLine).join(" and "))
+    .join(", ")}${overlaps.length > 3 ? `, and ${overlaps.length - 3} more` : ""}.`;
+
+/** Writes the scene of a URDF, `file` from there, and says what the robot got. */
+export async function writeUrdfScene(
+  name: string,
+  scene: string,
+  { model, file }: Pick<LoadedUrdf, "model" | "file">,
+  isFree: boolean,
+): Promise<string[]> {
+  const write = async (options: SceneOptions) => {
+    writeOutput(scene, urdfScene(name, model, options));
+    return robotOf(await loadModel(scene));
+  };
+  const drawn = { file, height: isFree ? 0 : undefined };
+  const whole = await write(drawn);
+  const feet = isFree ? standsOn(whole) : undefined;
+  const bent = await bentOf(whole.model, feet);
+  const posed = { ...drawn, pose: bent?.qpos };
+  const robot = bent ? await write(posed) : whole;
+  const overlaps = await overlapsOf(robot.model, robot.qpos);
+  const { lift, mass, span } = robot;
+  const standing = { height: lift, carries: 9.81 * mass * Math.max(lift, span), legs: legsOf(robot, feet ?? []) };
+  const free = { ...posed, overlaps, ...(isFree ? standing : {}) };
+  const notes = [...(bent ? toldOf(bent) : []), ...(overlaps.length > 0 ? [toldOverlaps(overlaps)] : [])];
+  // as soft as they may be; soft ones where none holds it up
+  for (const stiffer of feet?.length ? STIFFER : []) {
+    const { model: tried } = await write({ ...free, stiffer });
+    if (!(await staysUp(tried))) continue;
+    const told = `Its servos are ${stiffer} times as stiff as its motors ask for: softer ones let it fold.`;
+    return stiffer > 1 ? [...notes, told] : notes;
+  }
+  await write(free);
+  return notes;
+}
