@@ -14,7 +14,7 @@ import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf
 import { readFrames } from "../env/task/motion-frames.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
 import { drivenBase } from "../scaffold/feet.ts";
-import { baseOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
+import { baseOf, robotOf, type Robot } from "../scaffold/robot.ts";
 import { meetsGround } from "../scaffold/stance.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
