@@ -1,4 +1,4 @@
-// cylinders deep in boxes and hulls, and capsules deep in cylinders: contacts where MuJoCo's search ends, which is not the least overlap
+// cylinders deep in boxes, hulls and cylinders, and capsules deep in cylinders: contacts where MuJoCo's search ends, which is not the least overlap
 import { describe, expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { RandomStream, streams } from "../../src/core/rng.ts";
@@ -22,6 +22,7 @@ const scene = (other: string): string => `<mujoco><asset><mesh name="ball" verte
 const SHAPES = {
   "a box": `<geom type="box" size=".03 .04 .02" mass="1"/>`,
   "a hull": `<geom type="mesh" mesh="ball" mass="1"/>`,
+  "a cylinder": `<geom type="cylinder" size=".03 .02" mass="1"/>`,
 };
 
 /** Two bodies turned anyhow whose centres are up to 5 cm apart on each axis. */
@@ -46,10 +47,24 @@ function lying(i: number): number[] {
   return [...at, ct * c, ct * s, st * s, st * c, 0, 0, 0, 1, 0, 0, 0];
 }
 
+/** A cylinder that lies across another, 3 µm to 1 mm deep, each off level by 1e-6 to 1e-2 rad. */
+function crossed(i: number): number[] {
+  const random = new RandomStream(SEED, i, 0, streams.user);
+  const draw = (k: number, low: number, high: number) => low + (high - low) * random.uniform(k);
+  const lie = (k: number): number[] => {
+    const [tilt, turn] = [10 ** draw(k, -6, -2), draw(k + 1, 0, Math.PI)];
+    const [c, s] = [Math.cos(Math.PI / 4 + tilt / 2), Math.sin(Math.PI / 4 + tilt / 2)];
+    return [Math.cos(turn) * c, Math.cos(turn) * s, Math.sin(turn) * s, Math.sin(turn) * c];
+  };
+  const at = [draw(0, -0.01, 0.01), draw(1, -0.01, 0.01), 0.026 + 0.03 - 10 ** draw(2, -5.5, -3)];
+  return [0, 0, 0, ...lie(3), ...at, ...lie(5)];
+}
+
 const cases = [
   { name: "anyhow in a box", shape: "a box", pose: anyhow },
   { name: "anyhow in a hull", shape: "a hull", pose: anyhow },
   { name: "lying on a box", shape: "a box", pose: lying },
+  { name: "crossed on a cylinder", shape: "a cylinder", pose: crossed },
 ] as const;
 
 /** An elbow: a capsule that is level in the middle of a cylinder and ends on its axis, so that ways out tie. */
@@ -71,6 +86,14 @@ describe("in float64", () => {
   ])("capsules $name touch cylinders where they do in MuJoCo", async ({ pose, near }) => {
     const poses = Array.from({ length: POSES }, (_, i) => pose(i));
     const { touching, share } = await contactShare(ELBOWS, poses, "float64", near);
+    expect(touching).toBeGreaterThan(POSES / 2);
+    expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
+  });
+
+  test("two cylinders anyhow touch where they do in MuJoCo", async () => {
+    const poses = Array.from({ length: POSES }, (_, i) => anyhow(i));
+    const xml = scene(SHAPES["a cylinder"]);
+    const { touching, share } = await contactShare(xml, poses, "float64", cylinderPlaces.apart.value);
     expect(touching).toBeGreaterThan(POSES / 2);
     expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
   });

@@ -122,9 +122,8 @@ const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
 /** Whether a margin of a pair is searched by MuJoCo's steps. */
 const hasSteps = ({ type1, type2 }: PairNumbers): boolean => [type1, type2].every((t) => FLAT.includes(t));
 
-/** A cylinder with a box or a hull. */
-const isRound = ({ type1, type2 }: PairNumbers): boolean =>
-  type1 === mjtGeom.CYLINDER && (type2 === mjtGeom.BOX || type2 === mjtGeom.MESH);
+/** A cylinder with a box, a hull or another. */
+const isRound = ({ type1, type2 }: PairNumbers): boolean => type1 === mjtGeom.CYLINDER && FLAT.includes(type2);
 
 /** Boxes and hulls. */
 const isFlat = ({ type1, type2 }: PairNumbers): boolean => [type1, type2].every((t) => FLAT.slice(0, 2).includes(t));

@@ -269,7 +269,7 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       // the generator that the direction points at
       const slant = add(square(local[0]), square(local[1]));
       const along = scale3([local[0], local[1], 0], div(h[0], max(sqrt(slant), 1e-12)));
-      const across = rim ? select3(rim.is, rim.at, along) : along;
+      const across = rim ? select3(rim.is, select3(eq(side, 0), rim.at[0], rim.at[1]), along) : along;
       const end = (z: Scalar): Vec3 => place(side, [across[0], across[1], z]);
       return {
         side: lt(abs(rise), SIDE),

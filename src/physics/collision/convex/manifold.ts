@@ -133,8 +133,9 @@ export function manifold(
     const q = vector("edge_q");
     const round = faces.isCylinder(side);
     const generator = faces.cylinder(side, out(side), deepest.rim);
-    // at its cap the first one's edge is a generator too
-    const offers = or(generator.side, and(eq(side, 0), not(faces.isCylinder(1))));
+    // at its cap the first one's edge is a generator too, the one that the search ends at
+    const isOwn = or(deepest.rim?.is ?? false, not(faces.isCylinder(1)));
+    const offers = or(generator.side, and(eq(side, 0), isOwn));
     when(round, () =>
       when(offers, () => {
         offer(0, ...generator.ends);

@@ -76,7 +76,7 @@ const FACES = [
 ];
 
 /**
- * MuJoCo's steps where boxes, hulls and cylinders have a margin, where a cylinder beside the others has none, and in float64
+ * MuJoCo's steps where boxes, hulls and cylinders have a margin, where a cylinder beside any of them has none, and in float64
  * where boxes and hulls have none. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
  */
 export function marginSearch(
@@ -89,8 +89,9 @@ export function marginSearch(
   const support = marginSupport();
   return (a, b, frame, reach) => {
     const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER));
-    const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), b.is(mjtGeom.BOX, mjtGeom.MESH)) : false;
+    const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), second) : false;
     const round = and(isRound, le(reach, 0));
+    const isPair = isRound === false ? false : and(isRound, b.is(mjtGeom.CYLINDER));
     const isFlat = options.flats ? [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH)).reduce(and) : false;
     // MuJoCo has no tolerance for these: its search ends where a pair of corners is met again
     const flat = and(isFlat, le(reach, 0));
@@ -291,7 +292,8 @@ export function marginSearch(
         when(
           and(more, faces.find(square(min(upper.get(), 1e10)))),
           () => d.set(scale3(faces.outward(), div(1, sqrt(faces.least.get())))),
-          () => end(MET),
+          // of two cylinders made to touch rounding may leave no face, and the last one is anywhere
+          () => end(select(and(isPair, more), OPEN, MET, "i32")),
         );
       });
     };
@@ -299,7 +301,7 @@ export function marginSearch(
     const found = record("own_found");
     const hit = variable("own_hit", 0, "i32");
     const face = faceRecord();
-    const rim = named === false ? undefined : vector("own_rim");
+    const rim = named === false ? undefined : ([vector("own_rim0"), vector("own_rim1")] as const);
     state.set(OPEN);
     when(own, () => {
       mode.set(MODE.POINTS);
@@ -339,7 +341,9 @@ export function marginSearch(
           const corners = faces.corners();
           const at = corners.map((i) => numbersAt(ids, i));
           face.keep([0, 1].map((side) => at.map((of) => of[side])) as never);
-          rim.set(cornerAt(p.a, corners[0]));
+          const onA = cornerAt(p.a, corners[0]);
+          rim[0].set(onA);
+          rim[1].set(mulMatTVec(rot, sub3(sub3(onA, cornerAt(p.w, corners[0])), offset)));
         }
         face.confirm(named);
       },
@@ -352,7 +356,7 @@ export function marginSearch(
       b: found.b.get(),
       turns: turns.get(),
       ...face.found(),
-      ...(rim && { rim: { is: and(named, eq(state.get(), MET)), at: rim.get() } }),
+      ...(rim && { rim: { is: and(named, eq(state.get(), MET)), at: [rim[0].get(), rim[1].get()] } }),
     };
   };
 }

@@ -60,6 +60,6 @@ export interface Found {
   /** Whether boxes and hulls overlap least along a face of their difference, and the corners of each that make its triangle. */
   readonly isFace: Bool;
   readonly triangle: readonly [Corner3, Corner3];
-  /** Whether `triangle` is the one that MuJoCo's own steps ended with, and where the first shape, a cylinder, is at its first corner. */
-  readonly rim?: { readonly is: Bool; readonly at: Vec3 };
+  /** Whether `triangle` is the one that MuJoCo's own steps ended with, and where either shape, the first a cylinder, is at its first corner, in its own frame. */
+  readonly rim?: { readonly is: Bool; readonly at: readonly [Vec3, Vec3] };
 }

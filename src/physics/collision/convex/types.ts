@@ -106,7 +106,7 @@ export interface ConvexOptions {
   readonly tolerance: number;
   /** Whether some pair of boxes, hulls and cylinders has a margin: those are searched by MuJoCo's own steps. */
   readonly margins?: boolean;
-  /** Whether some cylinder may meet a box or a hull without a margin: those are searched so too. */
+  /** Whether some cylinder may meet a box, a hull or another without a margin: those are searched so too. */
   readonly rounds?: boolean;
   /** Whether boxes and hulls may meet without a margin, in float64: so are those. */
   readonly flats?: boolean;
