@@ -133,3 +133,20 @@ widths("what items give does not depend on who takes them: %o", ({ wide }) => {
     { numRuns: process.env.CORRAL_FULL ? 1000 : 60 },
   );
 });
+
+widths("worlds that are alike each take their own items: %o", ({ wide }) => {
+  const p = program(
+    1,
+    2,
+    ([n]) => {
+      const [places, others] = [variable("places", 0), variable("others", 0)];
+      itemsInTurn("alike", [t.toI32(n)], 8, ({ at, of }) => {
+        places.set(t.add(t.mul(10, places.get()), t.toF32(t.add(at, 1))));
+        others.set(t.add(others.get(), t.select(t.eq(of, lane()), 0, 1)));
+      });
+      return [places.get(), others.get()];
+    },
+    { wide },
+  );
+  expect(runWasm(p, [[3], [3], [3], [3]])).toEqual([3, 3, 3, 3].map(() => [123, 0]));
+});

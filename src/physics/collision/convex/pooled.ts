@@ -1,13 +1,55 @@
 // items of worlds side by side, of which each lane takes the next whichever world they are of
 import { array, breakIf, loop } from "../../../trace/control.ts";
 import { lane, MOST_LANES, ofEachLane, ofLane, total } from "../../../trace/lanes.ts";
-import { add, eq, ge, lt, not, select, sub, type Bool, type Int } from "../../../trace/scalar.ts";
+import {
+  add,
+  and,
+  eq,
+  ge,
+  gt,
+  lt,
+  max,
+  min,
+  mul,
+  not,
+  select,
+  shr,
+  sub,
+  toI32,
+  toU32,
+  type Bool,
+  type Int,
+} from "../../../trace/scalar.ts";
 
 /** An item: its place in its list, the lane of its world, which of the world's lists. */
 export interface Item {
   readonly at: Int;
   readonly of: Int;
   readonly list: Int;
+}
+
+/** x / n without what is left over, of whole numbers below 32,768. */
+const quotient = (x: Int, n: number): Int => toI32(shr(toU32(mul(max(x, 0), Math.ceil(131_072 / n))), 17));
+
+/**
+ * The item of a number among all of four lanes that have so many: first ones of all lanes, then second ones, and so on. Like worlds
+ * have like items at one place, so that lanes side by side take about as many turns.
+ */
+function dealt(i: Int, counts: readonly Int[]): { readonly at: Int; readonly of: Int } {
+  const [a, b, c, d] = counts;
+  // sums of the least counts, of 0 to 3 of them: before a place are as many items as the least of these with it in all other lanes
+  const [low, high] = [min, max].map((of) => [of(a, b), of(c, d)]);
+  const two = min(add(low[0], low[1]), min(add(a, b), add(c, d)));
+  const sums = [0, min(low[0], low[1]), two, sub(total(counts), max(high[0], high[1]))];
+  const at = sums.map((s, k) => quotient(sub(i, s), MOST_LANES - k)).reduce(max);
+  let rank = counts.reduce((left, n) => sub(left, min(n, at)), i);
+  let of: Int = 0;
+  counts.forEach((n, w) => {
+    const has = gt(n, at);
+    of = select(and(has, eq(rank, 0)), w, of, "i32");
+    rank = sub(rank, select(has, 1, 0, "i32"));
+  });
+  return { at, of };
 }
 
 /** How many items each lane has, list by list; and which of them all is one. */
@@ -17,14 +59,15 @@ function counted(name: string, lists: number) {
     set: (own: readonly Int[]) => own.forEach((n, i) => counts.set(i, n)),
     item(i: Int): Item & { readonly exists: Bool } {
       let [at, of, list, end]: Int[] = [0, 0, 0, 0];
-      for (let k = 0; k < lists; k++)
-        ofEachLane(counts, k).forEach((count, w) => {
-          const isHere = ge(i, end);
-          at = select(isHere, sub(i, end), at, "i32");
-          of = select(isHere, w, of, "i32");
-          list = select(isHere, k, list, "i32");
-          end = add(end, count);
-        });
+      for (let k = 0; k < lists; k++) {
+        const own = ofEachLane(counts, k);
+        const item = dealt(sub(i, end), own);
+        const isHere = ge(i, end);
+        at = select(isHere, item.at, at, "i32");
+        of = select(isHere, item.of, of, "i32");
+        list = select(isHere, k, list, "i32");
+        end = add(end, total(own));
+      }
       return { at, of, list, exists: lt(i, end) };
     },
   };
