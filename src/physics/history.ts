@@ -1,5 +1,5 @@
 // samples of controls and sensors, kept for delays and intervals (mju_historyRead, mju_historyInsert)
-import { loop, variable, when } from "../trace/control.ts";
+import { increase, loop, variable, when } from "../trace/control.ts";
 import {
   add,
   and,
@@ -48,7 +48,7 @@ export function readHistory(m: ModelView, d: WorldData, buffer: HistoryBuffer): 
   const count = variable("history_count", 0, "i32");
   overSamples(d, samples, (j) => {
     const isBefore = le(sub(d.history.at(add(times, j)), at), NEAR);
-    count.set(add(count.get(), select(isBefore, 1, 0, "i32")));
+    increase(count, select(isBefore, 1, 0, "i32"));
   });
   const before = count.get();
   const low = clampIndex(sub(before, 1), last);

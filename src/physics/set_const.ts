@@ -1,5 +1,5 @@
 // numbers that MuJoCo derives from a model at qpos0, in the kernel: for worlds with masses of their own (mj_setConst)
-import { each, table, variable } from "../trace/control.ts";
+import { each, increase, table, variable } from "../trace/control.ts";
 import { add, div, max, mul, sqrt, square, sum, type Int, type Scalar } from "../trace/scalar.ts";
 import { motionAt } from "../trace/spatial.ts";
 import { MINVAL } from "../trace/vector.ts";
@@ -181,7 +181,7 @@ function bodyWeightsInLoop(
       each(count(at), (l) => {
         const other = columns.slice(l, 6);
         const between = inverse(dofs(add(first(at), k)), dofs(add(first(at), l)));
-        sums.forEach((total, axis) => total.set(add(total.get(), mul(mul(row[axis], other[axis]), between))));
+        sums.forEach((total, axis) => increase(total, mul(mul(row[axis], other[axis]), between)));
       });
     });
     const [turn, shift] = [0, 3].map((axis) => max(mean(sums.slice(axis, axis + 3).map((s) => s.get())), MINVAL));

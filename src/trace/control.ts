@@ -3,7 +3,7 @@ import { CorralError } from "../core/errors.ts";
 import { assertVisible, current, impure, nested, type Trace, pure, unrolling } from "./graph.ts";
 import type { Type } from "./operations.ts";
 import { Block, type TableRef, TraceNode, type ArrayRef, type Operand, type VarRef } from "./nodes.ts";
-import { isNode, type Bool, type Int, type Scalar } from "./scalar.ts";
+import { add, isNode, type Bool, type Int, type Scalar } from "./scalar.ts";
 
 function inBlock(isLoop: boolean, fn: () => void): Block {
   const t = current();
@@ -154,6 +154,9 @@ export function variable(name: string, initial?: Scalar, type: Type = "f32"): Va
   if (initial !== undefined) set(initial);
   return { get, set };
 }
+
+/** Adds to a variable. */
+export const increase = (to: Variable, x: Scalar): void => to.set(add(to.get(), x));
 
 /** A flag: a mutable boolean of the traced program. */
 export function flag(name: string, initial: Bool): { get(): Bool; set(value: Bool): void } {

@@ -1,5 +1,5 @@
 // lengths, velocities and moment arms of actuators (mj_transmission)
-import { array, variable, when } from "../../trace/control.ts";
+import { array, increase, variable, when } from "../../trace/control.ts";
 import { add, div, dotn, gt, lt, max, mul, ne, select, sqrt, square, sub, type Scalar } from "../../trace/scalar.ts";
 import {
   add3,
@@ -173,7 +173,7 @@ export function actuatorMoment(m: ModelView, d: WorldData): void {
   const at = variable("moment_at", 0, "i32");
   const push = (coef: Scalar) => {
     out.set(at.get(), coef);
-    at.set(add(at.get(), 1));
+    increase(at, 1);
   };
   for (let i = 0; i < m.nactuator; i++) {
     for (const { coef } of addArms(transmit(m, d, i).arms)) {

@@ -1,5 +1,5 @@
 // which pairs of geoms come near: one geom against all others in line
-import { array, breakIf, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, breakIf, each, increase, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   band,
@@ -74,7 +74,7 @@ export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
   const count = variable("near_count", 0, "i32");
   const keep = (k: Int) => {
     list.set(count.get(), k);
-    count.set(add(count.get(), 1));
+    increase(count, 1);
   };
   if (areAlike(m)) eachTogether(found, "listed", keep);
   else eachOf(found, pairs.length, "boxes", (k) => when(not(isApart(k)), () => keep(k)));

@@ -1,5 +1,5 @@
 // contacts in fixed slots: every candidate of a pair has a place of its own, in whatever order pairs are tested
-import { array, breakIf, loop, variable, when } from "../../trace/control.ts";
+import { array, breakIf, increase, loop, variable, when } from "../../trace/control.ts";
 import {
   add,
   and,
@@ -101,7 +101,7 @@ function activeList(f: Detected): ContactSlots {
         count.set(add(n, 1));
       };
       if (nslot <= nconmax) take();
-      else when(lt(n, nconmax), take, () => overflow.set(add(overflow.get(), 1)));
+      else when(lt(n, nconmax), take, () => increase(overflow, 1));
       w.set(band(bits, sub(bits, 1)));
     });
   });

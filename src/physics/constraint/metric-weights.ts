@@ -1,6 +1,6 @@
 // what constraints read of the metric of the integrator `discrete`: its diagonal, and factors on the sparsity of M
-import { variable } from "../../trace/control.ts";
-import { add, div, gt, mul, select, square, type Int, type Scalar } from "../../trace/scalar.ts";
+import { increase, variable } from "../../trace/control.ts";
+import { div, gt, mul, select, square, type Int, type Scalar } from "../../trace/scalar.ts";
 import { MINVAL } from "../../trace/vector.ts";
 import { mjtIntegrator } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
@@ -40,8 +40,8 @@ export function weightRatio(d: WorldData, eachDof: EachDof): Scalar {
   if (!inverses) return 1;
   const [ours, theirs] = [variable("weight_metric", 0), variable("weight_M", 0)];
   eachDof((dof, value) => {
-    ours.set(add(ours.get(), mul(square(value), inverses.metric.at(dof))));
-    theirs.set(add(theirs.get(), mul(square(value), inverses.M.at(dof))));
+    increase(ours, mul(square(value), inverses.metric.at(dof)));
+    increase(theirs, mul(square(value), inverses.M.at(dof)));
   });
   const moves = gt(theirs.get(), MINVAL);
   return select(moves, div(ours.get(), select(moves, theirs.get(), 1)), 1);

@@ -1,5 +1,5 @@
 // contacts and constraint rows as arrays, for those who read them: MuJoCo's mjContact and efc_*
-import { each, variable, when, type Variable } from "../../trace/control.ts";
+import { each, increase, variable, when, type Variable } from "../../trace/control.ts";
 import { add, div, gt, max, mul, neg, select, sub, toF32, toI32, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtCone, mjtConstraint } from "../../model/enums.ts";
 import type { FieldName } from "../../model/fields.ts";
@@ -31,7 +31,7 @@ export function keepConstraints(m: ModelView, d: WorldData, e: Evaluation, names
   for (const [r, row] of listRows(e.rows).entries()) {
     when(row.active, () => {
       putRow(m, d, put, at.get(), row, e.solution.rowForce(r));
-      at.set(add(at.get(), 1));
+      increase(at, 1);
     });
     for (const name of ["ne", "nf", "nl"] as const) {
       if (wants(name) && countOf(row) === name) d[name].set(0, add(d[name].at(0), select(row.active, 1, 0, "f32")));

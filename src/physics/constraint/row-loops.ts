@@ -1,6 +1,6 @@
 // rows of joints or dofs that are alike: one dof each, made one after the other or in a runtime loop
-import { array, each, table, variable, when } from "../../trace/control.ts";
-import { add, div, isNode, lt, min, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import { array, each, increase, table, variable, when } from "../../trace/control.ts";
+import { div, isNode, lt, min, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtConstraint } from "../../model/enums.ts";
 import { compliance, impedance, impedanceCurves, impedanceNumbers, references, regularizer } from "./impedance.ts";
 import { isDiscrete } from "./metric-weights.ts";
@@ -100,7 +100,7 @@ export function limitRows(m: ModelView, d: WorldData, joints: readonly number[])
     D.set(k, row.D);
     when(row.active, () => {
       list.set(active.get(), k);
-      active.set(add(active.get(), 1));
+      increase(active, 1);
     });
     aref.set(k, row.aref);
   });

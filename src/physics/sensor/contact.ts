@@ -1,5 +1,5 @@
 // the contact sensor: data of contacts that match, in slots (mjSENS_CONTACT)
-import { array, loop, table, variable, when } from "../../trace/control.ts";
+import { array, increase, loop, table, variable, when } from "../../trace/control.ts";
 import {
   add,
   and,
@@ -107,7 +107,7 @@ export function contactSensor(m: ModelView, d: WorldData, contacts: Contacts, i:
   contacts.each((c) => {
     const { matches, flips } = match(c);
     when(matches, () => {
-      found.set(add(found.get(), 1));
+      increase(found, 1);
       const criterion = [toF32(found.get()), c.dist, neg(strength2(c))][reduce];
       const record = fields(c, flips).flatMap((values, k) => (wanted[k] ? values : []));
       loop(slots, (up) => {
@@ -142,14 +142,14 @@ function netForce(
 ): Scalar[] {
   const sums = (name: string) => [0, 1, 2].map((k) => variable(`${name}${k}`, 0));
   const read = (v: ReturnType<typeof sums>) => v.map((x) => x.get()) as unknown as Vec3;
-  const grow = (v: ReturnType<typeof sums>, x: Vec3) => v.forEach((a, k) => a.set(add(a.get(), x[k])));
+  const grow = (v: ReturnType<typeof sums>, x: Vec3) => v.forEach((a, k) => increase(a, x[k]));
   const [weighted, force, torque] = ["centre", "net_force", "net_torque"].map(sums);
   const weight = variable("weight", 0);
   contacts.each((c) => {
     const { matches } = match(c);
     const w = select(matches, sqrt(strength2(c)), 0);
-    found.set(add(found.get(), select(matches, 1, 0, "i32")));
-    weight.set(add(weight.get(), w));
+    increase(found, select(matches, 1, 0, "i32"));
+    increase(weight, w);
     grow(weighted, c.pos.map((x) => mul(w, x)) as unknown as Vec3);
   });
   const inverse = div(1, max(weight.get(), MINVAL));

@@ -1,5 +1,5 @@
 // potential and kinetic energy (mj_energyPos, mj_energyVel)
-import { each, variable } from "../../trace/control.ts";
+import { each, increase, variable } from "../../trace/control.ts";
 import { add, eq, gt, lt, mul, neg, select, sqrt, square, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import { dot6, mulInertVec } from "../../trace/spatial.ts";
 import { dot3, mulQuat, negQuat, normalizeQuat, type Quat } from "../../trace/vector.ts";
@@ -24,7 +24,7 @@ export function potentialEnergy(m: ModelView, d: WorldData): Scalar {
   const { model } = m;
   const off = (bit: number) => (m.opt.disableflags & bit) !== 0;
   const energy = variable("potential", 0);
-  const gain = (x: Scalar) => energy.set(add(energy.get(), x));
+  const gain = (x: Scalar) => increase(energy, x);
   if (!off(mjtDisableBit.GRAVITY)) {
     for (let b = 1; b < m.nbody; b++) gain(mul(neg(m.body_mass.at(b)), dot3(m.gravity, d.xipos.vec3(b))));
   }
@@ -57,7 +57,7 @@ export function potentialEnergy(m: ModelView, d: WorldData): Scalar {
 /** Energy of motion, J, armature's included. Reads cvel, cinert, qvel, ten_velocity. */
 export function kineticEnergy(m: ModelView, d: WorldData): Scalar {
   const twice = variable("kinetic", 0);
-  const gain = (x: Scalar) => twice.set(add(twice.get(), x));
+  const gain = (x: Scalar) => increase(twice, x);
   each(
     m.nbody,
     (b) => {

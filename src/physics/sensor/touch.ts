@@ -1,6 +1,6 @@
 // the touch sensor: normal forces of contacts whose line of force meets a site's volume
-import { add, and, eq, gt, isNode, lt, or, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
-import { variable } from "../../trace/control.ts";
+import { and, eq, gt, isNode, lt, or, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { increase, variable } from "../../trace/control.ts";
 import { mulMatTVec, neg3, row, select3, sub3 } from "../../trace/vector.ts";
 import type { Contacts } from "../constraint/constraint-forces.ts";
 import { MISS, rayShape } from "../ray/shapes.ts";
@@ -24,7 +24,7 @@ export function touch(m: ModelView, d: WorldData, contacts: Contacts, site: numb
       size,
     );
     const counts = and(and(or(is(c.body1), is(c.body2)), gt(c.force[0], 0)), lt(x, MISS));
-    total.set(add(total.get(), select(counts, c.force[0], 0)));
+    increase(total, select(counts, c.force[0], 0));
   });
   return total.get();
 }

@@ -1,19 +1,6 @@
 // forces along the normals of contacts: what adhesive surfaces and adhesion actuators pull with
-import { each, variable } from "../../trace/control.ts";
-import {
-  add,
-  eq,
-  isNode,
-  max,
-  mul,
-  or,
-  select,
-  toF32,
-  div,
-  type Bool,
-  type Int,
-  type Scalar,
-} from "../../trace/scalar.ts";
+import { each, increase, variable } from "../../trace/control.ts";
+import { eq, isNode, max, mul, or, select, toF32, div, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { add6, scale6, ZERO6 } from "../../trace/spatial.ts";
 import { row, scale3, ZERO3 } from "../../trace/vector.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
@@ -69,7 +56,7 @@ export function bodyMoment(m: ModelView, d: WorldData, slots: ContactSlots, body
   const [first, second] = [on(1), on(2)];
   const isOf = (slot: Int): Bool => or(eq(first(slot), 1), eq(second(slot), 1));
   const count = variable("contacts_of_body", 0, "i32");
-  slots.each((_, slot) => count.set(add(count.get(), select(isOf(slot), 1, 0, "i32"))));
+  slots.each((_, slot) => increase(count, select(isOf(slot), 1, 0, "i32")));
   if (slots.nslot === 0) return moment;
   pullTogether(m, d, slots, moment, (slot) => select(isOf(slot), 1, 0));
   const share = div(1, max(toF32(count.get()), 1));

@@ -1,6 +1,6 @@
 // sparsity of symmetric matrices over dofs, known when a kernel is traced
 import { CorralError } from "../../core/errors.ts";
-import { each, table, variable, when } from "../../trace/control.ts";
+import { each, increase, table, variable, when } from "../../trace/control.ts";
 import { add, div, isNode, mul, ne, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { Field } from "../view.ts";
 
@@ -323,6 +323,6 @@ export function indexed(field: Field): Field {
 /** The inner product of two fields, element by element times `weight`. */
 export function dotFields(a: Field, b: Field, weight: (i: Int) => Scalar = () => 1): Scalar {
   const total = variable("dot", 0);
-  each(a.length, (i) => total.set(add(total.get(), mul(weight(i), mul(a.at(i), b.at(i))))));
+  each(a.length, (i) => increase(total, mul(weight(i), mul(a.at(i), b.at(i)))));
   return total.get();
 }

@@ -1,5 +1,5 @@
 // what the solver over bodies holds, summed: forces over dofs, and products
-import { each, variable } from "../../trace/control.ts";
+import { each, increase, variable } from "../../trace/control.ts";
 import { add, mul, type Int, type Scalar } from "../../trace/scalar.ts";
 import { dot6, mulInertVec, ZERO6 } from "../../trace/spatial.ts";
 import { alongDofs } from "../smooth/body-forces.ts";
@@ -59,12 +59,12 @@ export function squareByMass(
   weights: Weights,
 ): Scalar {
   const total = variable("searchMv", 0);
-  each(m.nv, (i) => total.set(add(total.get(), mul(weights.dof(i), mul(armature(i), mul(dofs.at(i), dofs.at(i)))))));
+  each(m.nv, (i) => increase(total, mul(weights.dof(i), mul(armature(i), mul(dofs.at(i), dofs.at(i))))));
   each(
     m.nbody,
     (b) => {
       const v = bodies.spatial(b);
-      total.set(add(total.get(), mul(weights.body(b), dot6(v, mulInertVec(frames.inertia(b), v)))));
+      increase(total, mul(weights.body(b), dot6(v, mulInertVec(frames.inertia(b), v))));
     },
     { start: 1 },
   );
@@ -74,6 +74,6 @@ export function squareByMass(
 /** The sum over bodies of the inner products of spatial vectors. */
 export function dotRows(a: Field, b: Field): Scalar {
   const total = variable("dot", 0);
-  each(a.rows, (i) => total.set(add(total.get(), dot6(a.spatial(i), b.spatial(i)))), { start: 1 });
+  each(a.rows, (i) => increase(total, dot6(a.spatial(i), b.spatial(i))), { start: 1 });
   return total.get();
 }

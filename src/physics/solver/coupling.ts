@@ -1,5 +1,5 @@
 // conjugate gradients for the rows and contacts that couple trees of bodies in the solver's Hessian
-import { array, breakIf, flag, loop, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, breakIf, flag, increase, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   add,
@@ -121,7 +121,7 @@ export class CoupledContacts<Sides, At extends Sides> {
           const stiffness = sum(side.diagA(at).map((a, k) => mul(a, law.hessian(k, k))));
           if (side.hasRoom) this.#keep(count.get(), at, choleskyRows(law, this.#contacts.dim));
           this.#preconditioner.set(count.get(), div(1, add(1, stiffness)));
-          count.set(add(count.get(), 1));
+          increase(count, 1);
         };
         when(isCoupled(slot), () => {
           if (!side.hasRoom) return take(() => side.law(index, slot));
@@ -299,7 +299,7 @@ export function solveCoupled({ fewFollow, isRough, each, clear, solve }: Coupled
         const product = coupling.root().transposed(coupling.jacVec());
         const Ap = product.map((s, c) => add(s, select(later, p[c], 0)));
         coupling.set("Ap", Ap);
-        total.set(add(total.get(), mul(coupling.weight, dotn(p, Ap))));
+        increase(total, mul(coupling.weight, dotn(p, Ap)));
       });
       const alpha = div(rr.get(), max(total.get(), TINY));
       total.set(0);
@@ -314,7 +314,7 @@ export function solveCoupled({ fewFollow, isRough, each, clear, solve }: Coupled
         const largest = max(square, select(later, coupling.get("rr_max")[0], 0));
         coupling.set("rr_max", [largest]);
         converged.set(and(converged.get(), not(gt(square, mul(tolerance, largest)))));
-        total.set(add(total.get(), mul(mul(coupling.weight, coupling.preconditioner), square)));
+        increase(total, mul(mul(coupling.weight, coupling.preconditioner), square));
       });
       done.set(last.get());
       // without couplings the solution of the trees is the whole solution

@@ -1,7 +1,7 @@
 // the diagonal of A = J M⁻¹ Jᵀ of a contact, estimated: how far dofs move each of its directions
-import { variable } from "../../trace/control.ts";
+import { increase, variable } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
-import { add, gt, mul, select, square, type Int, type Scalar } from "../../trace/scalar.ts";
+import { gt, mul, select, square, type Int, type Scalar } from "../../trace/scalar.ts";
 import { lengthSquared } from "../../trace/vector.ts";
 import type { PointMotion } from "../constraint/contact-arms.ts";
 import type { ModelView } from "../view.ts";
@@ -32,10 +32,10 @@ export class DiagA {
     const weight = mul(counts, this.#m.dof_invweight0.at(dof));
     if (motion) {
       const { turn, size2 } = motion;
-      this.#noise.forEach((t, k) => t.set(add(t.get(), mul(weight, size2[k]))));
-      this.#rotation.set(add(this.#rotation.get(), mul(weight, lengthSquared(turn))));
+      this.#noise.forEach((t, k) => increase(t, mul(weight, size2[k])));
+      increase(this.#rotation, mul(weight, lengthSquared(turn)));
     }
-    this.#sum.forEach((t, k) => t.set(add(t.get(), mul(weight, square(J[k])))));
+    this.#sum.forEach((t, k) => increase(t, mul(weight, square(J[k]))));
   }
 
   get(): Scalar[] {

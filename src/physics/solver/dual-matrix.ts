@@ -1,5 +1,5 @@
 // matrix of the dual of all rows, A = J M⁻¹ Jᵀ, as MuJoCo has it (efc_AR): a residual is then a sum over forces
-import { array, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, each, increase, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import { add, and, ge, gt, min, mul, ne, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ConeParams } from "../constraint/cone.ts";
 import type { Field } from "../view.ts";
@@ -115,7 +115,7 @@ export class DualMatrix {
   #product(place: Int, x: Field): Scalar {
     const [at, sum] = [mul(place, this.#nv), variable("along", 0)];
     sum.set(0);
-    each(this.#nv, (k) => sum.set(add(sum.get(), mul(this.#J.get(add(at, k)), x.at(k)))));
+    each(this.#nv, (k) => increase(sum, mul(this.#J.get(add(at, k)), x.at(k))));
     return sum.get();
   }
 
@@ -129,7 +129,7 @@ export class DualMatrix {
       (j) => {
         // many push with nothing: limits that are not reached, edges of pyramids
         const f = force.get(j);
-        when(ne(f, 0), () => sum.set(add(sum.get(), mul(this.#A.get(add(at, j)), f))));
+        when(ne(f, 0), () => increase(sum, mul(this.#A.get(add(at, j)), f)));
       },
       { label: "residual" },
     );

@@ -1,5 +1,5 @@
 // rows of the dual problem that are not of contacts: one dof or a few each, read at a runtime index
-import { array, loop, table, variable, type LocalArray } from "../../trace/control.ts";
+import { array, increase, loop, table, variable, type LocalArray } from "../../trace/control.ts";
 import { add, gt, mul, select, sub, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { rowDot, type Row } from "../constraint/rows.ts";
 import type { Field } from "../view.ts";
@@ -106,7 +106,7 @@ export class DualRows {
     const first = this.#start(r);
     loop(this.#nnz(r), (k) => {
       const e = add(first, k);
-      total.set(add(total.get(), mul(this.#jac.get(e), x(this.#dof(e)))));
+      increase(total, mul(this.#jac.get(e), x(this.#dof(e))));
     });
     return total.get();
   }

@@ -1,5 +1,5 @@
 // the dual of the constraint solver's problem: forces f of the constraints, and the accelerations M⁻¹ Jᵀ f that they make
-import { array, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, each, increase, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   div,
@@ -369,7 +369,7 @@ export class DualForces {
     const energy = variable("dual_energy", 0);
     energy.set(0);
     each(this.m.nv, (i) => {
-      energy.set(add(energy.get(), mul(this.#push.at(i), this.#solved.at(i))));
+      increase(energy, mul(this.#push.at(i), this.#solved.at(i)));
       this.acceleration.set(i, this.#solved.at(i));
     });
     return energy.get();

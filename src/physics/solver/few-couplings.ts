@@ -1,5 +1,5 @@
 // what couples bodies, where it is little: a factor over the couplings themselves, beside that of the trees
-import { array, breakIf, each, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, breakIf, each, increase, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   and,
@@ -154,7 +154,7 @@ export class FewCouplings {
     count.set(0);
     const put = (values: Partial<Record<keyof typeof list, Int>>) => {
       for (const [name, value] of Object.entries(values)) list[name as keyof typeof list].set(count.get(), value);
-      count.set(add(count.get(), 1));
+      increase(count, 1);
     };
     when(isNewton, () => {
       this.#groups.forEach(({ places }, group) => {

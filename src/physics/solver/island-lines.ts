@@ -1,5 +1,16 @@
 // a line search for each island, as MuJoCo's Newton has them: where iterations end it early, they are part of the result
-import { array, each, flag, loop, table, variable, when, type LocalArray, type Variable } from "../../trace/control.ts";
+import {
+  array,
+  each,
+  flag,
+  increase,
+  loop,
+  table,
+  variable,
+  when,
+  type LocalArray,
+  type Variable,
+} from "../../trace/control.ts";
 import { add, and, div, eq, max, mul, select, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import { mjtDisableBit } from "../../model/enums.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
@@ -107,8 +118,8 @@ export class IslandLines implements Weights {
   gradSearch(addUp: (add: ProductsOf) => void): Scalar {
     const total = variable("island_slope", 0);
     addUp({
-      dof: (i, x) => total.set(add(total.get(), mul(this.dof(i), x))),
-      body: (b, x) => total.set(add(total.get(), mul(this.body(b), x))),
+      dof: (i, x) => increase(total, mul(this.dof(i), x)),
+      body: (b, x) => increase(total, mul(this.body(b), x)),
     });
     return total.get();
   }
@@ -118,7 +129,7 @@ export class IslandLines implements Weights {
     const sum = variable("island_sum", 0);
     each(this.#count, (t) => {
       const own = eq(this.#islands.ofTree(t), this.#current.get());
-      sum.set(add(sum.get(), select(own, this.#inertia(t), 0)));
+      increase(sum, select(own, this.#inertia(t), 0));
     });
     return div(1, max(sum.get(), 1e-30));
   }

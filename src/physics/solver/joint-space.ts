@@ -1,5 +1,5 @@
 // the constraint solver's space over dofs: M, its factors, and a sparse Hessian
-import { breakIf, each, flag, loop, variable, when } from "../../trace/control.ts";
+import { breakIf, each, flag, increase, loop, variable, when } from "../../trace/control.ts";
 import {
   add,
   div,
@@ -327,7 +327,7 @@ export class JointSpace implements SolverSpace {
     this.#own.factors.solve(this.#own.diaginv, Mgrad);
     const dot = (a: (i: Int) => Scalar, b: (i: Int) => Scalar): Scalar => {
       const s = variable("dot", 0);
-      each(nv, (i) => s.set(add(s.get(), mul(this.#weights.dof(i), mul(a(i), b(i))))));
+      each(nv, (i) => increase(s, mul(this.#weights.dof(i), mul(a(i), b(i)))));
       return s.get();
     };
     const first = le(iteration, 0);

@@ -1,6 +1,6 @@
 // the minimum of the cost along a search direction
 import { current } from "../../trace/graph.ts";
-import { breakIf, flag, loop, variable, when } from "../../trace/control.ts";
+import { breakIf, flag, increase, loop, variable, when } from "../../trace/control.ts";
 import {
   abs,
   add,
@@ -195,7 +195,7 @@ export function primalSearch(line: Line, iterations: number, gtol: Scalar, isDon
       const target = select(is("middle"), mul(0.5, add(p1.alpha, p2.alpha)), select(is("newton2"), p2.next, p1.next));
       alpha.set(target);
       line.evaluate(target);
-      count.set(add(count.get(), 1));
+      increase(count, 1);
 
       const was = phase.get();
       when(eq(was, PHASE.side), () => {

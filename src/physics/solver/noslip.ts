@@ -1,5 +1,5 @@
 // the noslip solver: friction without its regularisation, the normal forces of another solver kept (mj_solNoSlip)
-import { breakIf, loop, variable, when, type LocalArray } from "../../trace/control.ts";
+import { breakIf, increase, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   and,
@@ -43,10 +43,8 @@ export function noslip(m: ModelView, dual: DualForces, list: LocalArray, count: 
     (iteration) => {
       improvement.set(0);
       // what the regularisation has cost is gained first
-      when(eq(iteration, 0), () =>
-        loop(count, (i) => improvement.set(add(improvement.get(), regularization(dual, list.get(i))))),
-      );
-      loop(count, (i) => improvement.set(add(improvement.get(), slip(dual, list.get(i)))), { label: "blocks" });
+      when(eq(iteration, 0), () => loop(count, (i) => increase(improvement, regularization(dual, list.get(i)))));
+      loop(count, (i) => increase(improvement, slip(dual, list.get(i))), { label: "blocks" });
       iterations.set(add(iteration, 1));
       breakIf(lt(mul(improvement.get(), scale), m.opt.noslip_tolerance));
     },

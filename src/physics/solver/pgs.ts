@@ -1,5 +1,5 @@
 // projected Gauss-Seidel on the dual problem (mj_solPGS), and the noslip solver after it (mj_solNoSlip)
-import { array, breakIf, each, loop, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, breakIf, each, increase, loop, variable, when, type LocalArray } from "../../trace/control.ts";
 import {
   add,
   and,
@@ -65,7 +65,7 @@ export function solveDual(m: ModelView, d: WorldData, input: DualInput): Solutio
   const count = variable("dual_count", 0, "i32");
   const append = (place: Int) => {
     list.set(count.get(), place);
-    count.set(add(count.get(), 1));
+    increase(count, 1);
   };
   const gather = (label: Int | undefined) => {
     const isOf = (own: () => Int): Bool => (label === undefined ? true : eq(own(), label));
@@ -110,7 +110,7 @@ export function solveDual(m: ModelView, d: WorldData, input: DualInput): Solutio
       ofIsland.set(isPgs ? iterate(m, dual, list, count.get(), scale) : before);
       if (m.opt.noslip_iterations > 0) {
         gather(label);
-        ofIsland.set(add(ofIsland.get(), noslip(m, dual, list, count.get(), scale)));
+        increase(ofIsland, noslip(m, dual, list, count.get(), scale));
       }
       niter.set(max(niter.get(), ofIsland.get()));
     });
@@ -143,7 +143,7 @@ function dropCostlyStart(dual: DualForces, list: LocalArray, count: Int): void {
       dual.recompute(count, (i) => list.get(i)),
     ),
   );
-  loop(count, (i) => cost.set(add(cost.get(), linearCost(dual, list.get(i)))));
+  loop(count, (i) => increase(cost, linearCost(dual, list.get(i))));
   when(gt(cost.get(), 0), () => loop(dual.places, (i) => dual.force.set(i, 0)));
 }
 
@@ -200,13 +200,13 @@ function iterate(m: ModelView, dual: DualForces, list: LocalArray, count: Int, s
       });
 
       improvement.set(0);
-      loop(count, (i) => improvement.set(add(improvement.get(), stepBlock(dual, list.get(i)))), { label: "blocks" });
+      loop(count, (i) => increase(improvement, stepBlock(dual, list.get(i))), { label: "blocks" });
 
       // the momentum restarts where the sweep turns against it
       turning.set(0);
       eachForce(dual, list, count, (place) => {
         const [f, mid, last] = [dual.force.get(place), ahead.get(place), before.get(place)];
-        turning.set(add(turning.get(), mul(sub(f, mid), sub(mid, last))));
+        increase(turning, mul(sub(f, mid), sub(mid, last)));
       });
       const restarts = and(gt(iteration, 0), lt(turning.get(), 0));
       run.set(select(restarts, 0, add(run.get(), 1), "i32"));

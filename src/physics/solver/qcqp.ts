@@ -1,5 +1,5 @@
 // the friction of one contact with an elliptic cone, its normal force kept (mju_QCQP)
-import { breakIf, flag, loop, variable } from "../../trace/control.ts";
+import { breakIf, flag, increase, loop, variable } from "../../trace/control.ts";
 import {
   add,
   and,
@@ -87,7 +87,7 @@ export function frictionForce(
       const slope = mul(-2, sum(solve(f).map((x, i) => mul(x, f[i]))));
       const step = neg(div(excess, slope));
       breakIf(lt(step, TINY));
-      lambda.set(add(lambda.get(), step));
+      increase(lambda, step);
     },
     { label: "qcqp" },
   );

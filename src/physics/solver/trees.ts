@@ -1,5 +1,5 @@
 // what the solver weighs tree by tree: a heavy tree must not hide that a light one is far from its minimum
-import { array, each, flag, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
+import { array, each, flag, increase, loop, table, variable, when, type LocalArray } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   add,
@@ -145,7 +145,7 @@ export class Trees implements Weights {
       (t) => {
         sum.set(0);
         const own = island.get(t);
-        loop(this.#count, (u) => sum.set(add(sum.get(), select(eq(island.get(u), own), this.#inertia(u), 0))), {
+        loop(this.#count, (u) => increase(sum, select(eq(island.get(u), own), this.#inertia(u), 0)), {
           label: "trees",
         });
         weight.set(t, div(this.#total, max(sum.get(), 1e-30)));
@@ -235,7 +235,7 @@ export class Trees implements Weights {
 
   #sum(of: (t: Int) => Scalar): Scalar {
     const total = variable("trees", 0);
-    each(this.#count, (t) => total.set(add(total.get(), of(t))), { start: 1 });
+    each(this.#count, (t) => increase(total, of(t)), { start: 1 });
     return total.get();
   }
 }

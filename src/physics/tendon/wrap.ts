@@ -1,5 +1,5 @@
 // the shortest way of a tendon around a sphere or a cylinder (mju_wrap)
-import { breakIf, flag, loop, variable, when } from "../../trace/control.ts";
+import { breakIf, flag, increase, loop, variable, when } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   abs,
@@ -156,7 +156,7 @@ function wrapInside(d0: Vec2, d1: Vec2, radius: number): Arc {
     z.set(next);
     f.set(value(next));
     if (exact) failed.set(gt(f.get(), tolerance));
-    iterations.set(add(iterations.get(), 1));
+    increase(iterations, 1);
   });
   if (exact) failed.set(or(failed.get(), ge(iterations.get(), 20)));
 

@@ -1,5 +1,5 @@
 // searches of many pairs in one loop: each lane goes on to the next pair of any world beside it, and does not wait for others
-import { array, breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { array, breakIf, increase, loop, variable, when } from "../../../trace/control.ts";
 import { MOST_LANES, ofLane } from "../../../trace/lanes.ts";
 import {
   add,
@@ -106,7 +106,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
           () => {
             breakIf(ge(at.get(), count));
             breakIf(isSearched(at.get()));
-            at.set(add(at.get(), 1));
+            increase(at, 1);
           },
           { label: "next" },
         );
@@ -114,8 +114,8 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
         const { geoms, reach, numbers } = pairAt(at.get());
         pairsKept.set(slot, [...geoms.map(toF32), reach, ...numbers]);
         counts.set(slot, 0);
-        at.set(add(at.get(), 1));
-        made.set(add(made.get(), 1));
+        increase(at, 1);
+        increase(made, 1);
       },
       { label: "listed" },
     );
@@ -162,7 +162,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
         const what = state.next.get();
         when(and(isFirst, not(or(eq(what, NEXT.NONE), eq(what, NEXT.FINISH)))), () => {
           queue.save(waiting.get(), state, [slot.get(), of.get()]);
-          waiting.set(add(waiting.get(), 1));
+          increase(waiting, 1);
           state.next.set(NEXT.NONE);
           idle();
         });
@@ -234,7 +234,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
         counted.forEach((n, k) =>
           when(eq(sort, k), () => {
             met.set(add(n.get(), k * ROOM), slot);
-            n.set(add(n.get(), 1));
+            increase(n, 1);
           }),
         );
       });

@@ -1,5 +1,5 @@
 // flat faces of boxes, cylinders (caps are polygons) and hulls, in the frame of the first shape of a pair
-import { breakIf, loop, table, variable, when } from "../../../trace/control.ts";
+import { breakIf, increase, loop, table, variable, when } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -165,10 +165,10 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
         loop(tables!.mostVertices, () => {
           const v = tables!.neighbour!(next.get());
           breakIf(lt(v, 0));
-          next.set(add(next.get(), 1));
+          increase(next, 1);
           when(isLevel(place(side, scale3(tables!.vertex(v), a.perSize))), () => {
-            corners.set(add(corners.get(), 1));
-            bare.set(add(bare.get(), bareness(v)));
+            increase(corners, 1);
+            increase(bare, bareness(v));
             vertex.set(select(eq(polygons(vertex.get()), 0), v, vertex.get(), "i32"));
           });
         });

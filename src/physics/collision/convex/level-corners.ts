@@ -1,5 +1,14 @@
 // corners of a box or a hull that are as far out as float32 tells, and which of them is how much farther
-import { array, breakIf, loop, variable, when, type LocalArray, type Variable } from "../../../trace/control.ts";
+import {
+  array,
+  breakIf,
+  increase,
+  loop,
+  variable,
+  when,
+  type LocalArray,
+  type Variable,
+} from "../../../trace/control.ts";
 import {
   add,
   and,
@@ -76,7 +85,7 @@ export function levelCorners(name: string, core: Core, d: Vec3, scratch: Corners
   const isHull = hull === undefined ? false : core.is(mjtGeom.MESH);
   const push = (at: Int) => {
     id.set(count.get(), at);
-    count.set(add(count.get(), 1));
+    increase(count, 1);
   };
 
   const farthest = supportPoint(core, d);
@@ -107,7 +116,7 @@ export function levelCorners(name: string, core: Core, d: Vec3, scratch: Corners
         loop(hull.tables.mostVertices, () => {
           const at = hull.tables.neighbour!(next.get());
           breakIf(lt(at, 0));
-          next.set(add(next.get(), 1));
+          increase(next, 1);
           when(isLevel(scale3(hull.tables.vertex(at), core.perSize)), () => {
             const known = variable(`${name}_known`, 0, "i32");
             known.set(0);
@@ -115,7 +124,7 @@ export function levelCorners(name: string, core: Core, d: Vec3, scratch: Corners
             when(eq(known.get(), 0), () => offer(at));
           });
         });
-        from.set(add(from.get(), 1));
+        increase(from, 1);
       });
     };
     const listed = (at: Int, point: Vec3) =>

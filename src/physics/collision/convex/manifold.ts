@@ -1,5 +1,5 @@
 // corners of what two flat faces share, or an edge and a face (multiccd without a margin)
-import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { breakIf, increase, loop, variable, when } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -194,7 +194,7 @@ export function manifold(
     const push = (cond: Bool, v: Vec3) =>
       when(and(cond, lt(made.get(), room)), () => {
         put(clipped, made.get(), v);
-        made.set(add(made.get(), 1));
+        increase(made, 1);
       });
     loop(
       sides,
@@ -261,7 +261,7 @@ export function manifold(
         loop(select(ge(start.get(), 0), sides, 0, "i32"), (i) => {
           const back = sub(start.get(), i);
           const isSame = isAbove(i, select(lt(back, 0), add(back, sides), back, "i32"));
-          same.set(add(same.get(), select(isSame, 1, 0, "i32")));
+          increase(same, select(isSame, 1, 0, "i32"));
         });
         when(eq(same.get(), sides), () => known.set(faces.kept!(0, face, start.get(), true)));
       });

@@ -1,5 +1,5 @@
 // the polytope that MuJoCo's search grows around the origin: faces in the order that they come in, with their neighbours
-import { array, breakIf, loop, table, variable, when } from "../../../trace/control.ts";
+import { array, breakIf, increase, loop, table, variable, when } from "../../../trace/control.ts";
 import {
   add,
   and,
@@ -78,7 +78,7 @@ export function marginFaces(p: Polytope) {
     when(and(ge(distance, low), le(distance, high)), () => {
       place.set(face, listed.get());
       list.set(listed.get(), face);
-      listed.set(add(listed.get(), 1));
+      increase(listed, 1);
     });
     made.set(add(face, 1));
   };
@@ -134,7 +134,7 @@ export function marginFaces(p: Polytope) {
                 },
                 () => {
                   rim.set(edges.get(), add(mul(4, other.get()), back));
-                  edges.set(add(edges.get(), 1));
+                  increase(edges, 1);
                 },
               );
             });

@@ -1,5 +1,5 @@
 // the search of boxes, hulls and cylinders by MuJoCo's own steps (mjc_ccd): which place of flat and round sides it ends at hangs on them
-import { array, breakIf, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
+import { array, breakIf, increase, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -152,7 +152,7 @@ export function marginSearch(
       const w = sub3(sub3(onA, far), scale3(n, mul(-1, half)));
       const mine = mode.get();
       next.set(NEXT.NONE);
-      turns.set(add(turns.get(), 1));
+      increase(turns, 1);
 
       when(eq(mine, MODE.POINTS), () => {
         when(

@@ -1,5 +1,5 @@
 // support points of MuJoCo's own steps: which of level vertices they are hangs on where its climb over a hull begins
-import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { breakIf, increase, loop, variable, when } from "../../../trace/control.ts";
 import { current } from "../../../trace/graph.ts";
 import { add, and, eq, ge, gt, lt, mul, not, select, sub, type Int } from "../../../trace/scalar.ts";
 import { dot3, scale3, sub3, type Vec3 } from "../../../trace/vector.ts";
@@ -84,7 +84,7 @@ function climb({ tables, vertexCount }: Hull, n: Vec3, start: Int, before: Int):
         const higher = gt(here, most.get());
         at.set(select(higher, vertex, at.get(), "i32"));
         most.set(select(higher, here, most.get()));
-        next.set(add(next.get(), 1));
+        increase(next, 1);
       });
       breakIf(eq(from.get(), at.get()));
     },

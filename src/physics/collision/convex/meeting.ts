@@ -1,5 +1,5 @@
 // which corners and faces of two shapes meet where they are deepest (mjc_ccd's multicontact)
-import { array, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
+import { array, increase, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -141,7 +141,7 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
     const count = variable("faces_found", 0, "i32");
     const push = (face: Int) => {
       list.set(add(mul(side, MOST_FACES), count.get()), face);
-      count.set(add(count.get(), 1));
+      increase(count, 1);
     };
     when(
       faces.isCylinder(side),
@@ -173,7 +173,7 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
               const here = variable("corners_here", 0, "i32");
               here.set(0);
               loop(faces.corners(side, face), (k) => {
-                here.set(add(here.get(), select(meets(side, face, k), 1, 0, "i32")));
+                increase(here, select(meets(side, face, k), 1, 0, "i32"));
               });
               const some = min(here.get(), 3);
               when(and(gt(some, most.get()), not(known)), () => {

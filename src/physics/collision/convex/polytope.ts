@@ -1,5 +1,14 @@
 // the expanding polytope (EPA) of overlapping shapes: triangles around the origin, in bounded arrays
-import { array, breakIf, loop, variable, when, type LocalArray, type Variable } from "../../../trace/control.ts";
+import {
+  array,
+  breakIf,
+  increase,
+  loop,
+  variable,
+  when,
+  type LocalArray,
+  type Variable,
+} from "../../../trace/control.ts";
 import { current } from "../../../trace/graph.ts";
 import {
   add,
@@ -207,7 +216,7 @@ export function polytope(polygon = 0): Polytope {
             });
             distances.set(i, GONE);
             free.set(freed.get(), i);
-            freed.set(add(freed.get(), 1));
+            increase(freed, 1);
           });
           offer(i, select(isSeen, GONE, distance));
         },
@@ -237,9 +246,9 @@ export function polytope(polygon = 0): Polytope {
             const face = select(isFree, free.get(max(sub(last, 1), 0)), faces.get(), "i32");
             put(face, unit, distance, pack(from, to, made));
             offer(face, distance);
-            faces.set(add(faces.get(), select(isFree, 0, 1, "i32")));
+            increase(faces, select(isFree, 0, 1, "i32"));
             freed.set(sub(last, select(isFree, 1, 0, "i32")));
-            born.set(add(born.get(), 1));
+            increase(born, 1);
           });
         });
       });

@@ -1,5 +1,5 @@
 // the search for the least overlap of two convex shapes: one loop, one support point a turn
-import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { breakIf, increase, loop, variable, when } from "../../../trace/control.ts";
 import {
   abs,
   add,
@@ -113,7 +113,7 @@ export function searchTurn(pair: Searched, line: Line, state: SearchState, p: Po
   };
   const after = (what: number, then: () => void) => when(eq(next.get(), what), then);
 
-  turns.set(add(turns.get(), 1));
+  increase(turns, 1);
   if (!park) next.set(NEXT.NONE);
   else when(ne(mode.get(), MODE.RESUMED), () => next.set(NEXT.NONE));
   const n = d.get();

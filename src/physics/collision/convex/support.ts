@@ -1,5 +1,5 @@
 // shapes as the search sees them, their support points, and how these turn with the direction
-import { breakIf, loop, variable, when } from "../../../trace/control.ts";
+import { breakIf, increase, loop, variable, when } from "../../../trace/control.ts";
 import {
   add,
   and,
@@ -268,7 +268,7 @@ function climb(core: Core, hull: Hull, d: Vec3): Int {
             const i = tables.neighbour!(next.get());
             breakIf(lt(i, 0));
             look(i);
-            next.set(add(next.get(), 1));
+            increase(next, 1);
           });
           breakIf(eq(from.get(), at.get()));
         },
