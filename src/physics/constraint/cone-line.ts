@@ -2,24 +2,33 @@
 import {
   add,
   and,
+  band,
+  bor,
   div,
   dotn,
   ge,
   gt,
   max,
   mul,
+  ne,
   neg,
   not,
+  or,
   select,
   sqrt,
   square,
   sub,
   sum,
+  toU32,
   type Bool,
+  type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
 import { MINVAL } from "../../trace/vector.ts";
-import { narrowed, type ConeParams } from "./cone.ts";
+import { changed, narrowed, type ConeParams } from "./cone.ts";
+
+/** Bits of `ConeLine.start`. */
+const [FREE, IN_CONE] = [1, 2];
 
 /** A contact along Jaref + alpha v. N and T are those of the cone, T the length of the tangents u. */
 export interface ConeLine {
@@ -39,6 +48,8 @@ export interface ConeLine {
   readonly beside: Scalar;
   /** First derivative at the start. */
   readonly slope: Scalar;
+  /** Where the contact is at the start: a bit if it pushes nothing, another one if it is in the cone. */
+  readonly start: Int;
 }
 
 /** A point of a line. */
@@ -76,7 +87,26 @@ export function coneLine(params: ConeParams, D: Scalar, Jaref: readonly Scalar[]
   const straight = dotn(weighed, Jaref);
   const bent = mul(Dm, mul(start.past, sub(dN, mul(mu, mul(dotn(u, du), start.inverseT)))));
   const slope = select(start.isFree, 0, select(start.inCone, bent, straight));
-  return { mu, Dm, N, u, dN, du, dudu: dotn(du, du), flat: dotn(weighed, v), beside: sub(straight, slope), slope };
+  const of = (is: Bool, bit: number) => select(is, toU32(bit), toU32(0), "u32");
+  return {
+    mu,
+    Dm,
+    N,
+    u,
+    dN,
+    du,
+    slope,
+    dudu: dotn(du, du),
+    flat: dotn(weighed, v),
+    beside: sub(straight, slope),
+    start: bor(of(start.isFree, FREE), of(start.inCone, IN_CONE)),
+  };
+}
+
+/** Whether the cost at a point and that at the start of a line are not one parabola. */
+export function partsFrom({ start }: ConeLine, here: ConePoint): Bool {
+  const has = (bit: number) => ne(band(start, toU32(bit)), toU32(0));
+  return or(changed([has(FREE)], [here.isFree]), or(has(IN_CONE), here.inCone));
 }
 
 /** The point at `alpha`. */

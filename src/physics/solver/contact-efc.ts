@@ -16,7 +16,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { changed, contactLaw, curvature, type ConeParams, type ContactLaw } from "../constraint/cone.ts";
-import { alongCone, coneLine } from "../constraint/cone-line.ts";
+import { alongCone, coneLine, partsFrom } from "../constraint/cone-line.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
 import { ConeLines } from "./cone-lines.ts";
@@ -29,9 +29,9 @@ interface Along {
   /** How much less the forces push along the direction than at the start. */
   readonly changes: Scalar;
   /** Second derivative of the cost. */
-  readonly curvature: () => Scalar;
+  readonly curvature: Scalar;
   /** Whether the costs here and at the start are not one parabola. */
-  readonly parts: () => Bool;
+  readonly parts: Bool;
   /** The cost beyond that at the start and what its forces push until here. */
   readonly apart: () => Scalar;
 }
@@ -68,6 +68,11 @@ export class ContactEfc {
     if (!rows.anyStiff) return;
     this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true));
     this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true));
+  }
+
+  /** Whether searches ask for no costs, and keep lines of cones. */
+  get keepsLines(): boolean {
+    return this.#lines !== undefined;
   }
 
   each(body: (index: Int, slot: Int) => void): void {
@@ -165,8 +170,8 @@ export class ContactEfc {
     const less = law.force.map((f, k) => sub(f, before.force[k]));
     return {
       changes: dotn(less, jv),
-      curvature: () => curvature(law, jv, this.#m.form.hasRoom),
-      parts: () => or(before.differs(law), or(before.inCone, law.inCone)),
+      curvature: curvature(law, jv, this.#m.form.hasRoom),
+      parts: or(before.differs(law), or(before.inCone, law.inCone)),
       apart: () => add(sub(law.cost, before.cost), mul(alpha, dotn(before.force, jv))),
     };
   }
@@ -176,11 +181,10 @@ export class ContactEfc {
       lines.set(index, coneLine(this.#cone(index, slot), this.#D.get(index), this.Jaref(index), this.jv(index)));
     const line = lines.get(index);
     const here = alongCone(line, alpha);
-    const start = alongCone(line, 0);
     return {
       changes: neg(here.rise),
-      curvature: () => here.curvature,
-      parts: () => or(changed([start.isFree], [here.isFree]), or(start.inCone, here.inCone)),
+      curvature: here.curvature,
+      parts: partsFrom(line, here),
       apart: () => {
         throw new Error("a search that asks for costs keeps no lines");
       },

@@ -1,5 +1,5 @@
 // accelerations under constraints: the primal solvers (mj_fwdConstraint, mj_solPrimal)
-import { each, flag, variable } from "../../trace/control.ts";
+import { each, flag, increase, variable, when } from "../../trace/control.ts";
 import { current } from "../../trace/graph.ts";
 import {
   abs,
@@ -78,7 +78,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   const byIsland = judgesIslands(m, contacts);
   const trees = byIsland || hasWeights(m, contacts) ? new Trees(m, rows, contacts, coupled) : undefined;
   const lines = searchesIslands(m) ? new IslandLines(m, rows, contacts, coupled) : undefined;
-  const weights = trees ?? lines ?? UNWEIGHTED;
+  // there is one of them at most
+  const sums = trees ?? lines;
+  const weights = sums ?? UNWEIGHTED;
   const space = spaceOf((c, slot) => efc.law(c, slot, efc.Jaref(c)), weights);
   const { qacc, search } = space;
   const patience =
@@ -113,7 +115,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         const Jaref = efc.at(c, alpha.get());
         efc.setJaref(c, Jaref);
         const law = efc.law(c, slot, Jaref);
-        space.addContact(c, slot, law, space.contact(slot, c));
+        // a contact that is not in touch adds zeros
+        const isFree = efc.keepsLines ? law.state[0] : false;
+        when(not(isFree), () => space.addContact(c, slot, law, space.contact(slot, c)));
         efc.keepLaw(c, law);
       });
     });
@@ -156,13 +160,15 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     const costSmooth = variable("cost_smooth", 0);
     const costWarm = variable("cost_warm", 0);
     trees?.start();
+    const addCosts = (weight: Scalar, own: Scalar, atWarm: () => Scalar) => {
+      increase(costSmooth, mul(weight, own));
+      if (warm) increase(costWarm, mul(weight, atWarm()));
+    };
     eachRow(rows, (row) => {
       const weight = weights.row(row);
       const own = rowAt(row, 0).law.cost;
-      trees?.addRowCost(row, own);
-      lines?.addRowCost(row, own);
-      costSmooth.set(add(costSmooth.get(), mul(weight, own)));
-      if (warm) costWarm.set(add(costWarm.get(), mul(weight, rowAt(row, 1).law.cost)));
+      sums?.addRowCost(row, own);
+      addCosts(weight, own, () => rowAt(row, 1).law.cost);
     });
     efc.each((c, slot) => {
       const at = space.contact(slot, c, true);
@@ -177,12 +183,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const cost = (x: readonly Scalar[]) => efc.law(c, slot, x, D).cost;
       const weight = weights.contact(slot);
       const own = cost(Jaref);
-      trees?.addContactCost(slot, own);
-      lines?.addContactCost(slot, own);
-      costSmooth.set(add(costSmooth.get(), mul(weight, own)));
-      if (!warm) return;
-      const JarefWarm = Jaref.map((x, k) => add(x, jv[k]));
-      costWarm.set(add(costWarm.get(), mul(weight, cost(JarefWarm))));
+      sums?.addContactCost(slot, own);
+      addCosts(weight, own, () => cost(Jaref.map((x, k) => add(x, jv[k]))));
     });
     // no constraint pushes at qacc_smooth: it is the minimum
     done.set(le(costSmooth.get(), 0));
@@ -224,7 +226,6 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   /** The line search of the world, or of the island that `lines` has selected. Sets alpha and `done`. `scale`: 1 / its inertia. */
   function searchLine(scale: Scalar): void {
     // derivatives of the quadratic that the cost is as long as no force changes
-    const sums = trees ?? lines;
     // also sets the sums of each tree that trees.descent reads, so it runs where its total is not used
     const totalSlope = sums ? sums.gradSearch((add) => space.eachGradSearch(add)) : space.gradSearch();
     const slopeAtZero = byIsland ? trees!.descent((dof, body) => space.restrict(dof, body)) : totalSlope;
@@ -238,39 +239,37 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
 
     // the cost beyond that at 0, and its derivatives: those of the Gauss cost, and by how much the forces differ from those at 0
     // setsJv: the first point of a search forms jv of contacts
-    const evaluate = (a: Scalar, setsJv: boolean): void => {
+    // `ends`: worlds that go to this point whatever is there
+    const evaluate = (a: Scalar, setsJv: boolean, ends: Bool = false): void => {
       deriv0.set(add(slopeAtZero, mul(a, gaussCurvature)));
       deriv1.set(gaussCurvature);
       if (truncated) cost.set(mul(a, add(slopeAtZero, mul(mul(0.5, a), gaussCurvature))));
       stateChanged.set(false);
       // `changes`: how much less the forces push along jv than at 0. On one parabola that says the cost: costs themselves would cancel
-      const addCost = (apart: () => Scalar, changes: Scalar, parts: Bool) => {
-        if (!truncated) return;
-        const other = apart();
-        cost.set(add(cost.get(), select(parts, other, mul(mul(-0.5, a), changes))));
+      const addAt = (weight: Scalar, changes: Scalar, curvature: Scalar, parts: Bool, apart: () => Scalar) => {
+        deriv0.set(sub(deriv0.get(), mul(weight, changes)));
+        increase(deriv1, mul(weight, curvature));
+        if (truncated) increase(cost, select(parts, apart(), mul(mul(-0.5, a), changes)));
+        stateChanged.set(or(stateChanged.get(), parts));
       };
       const addRow = (row: Row) => {
         const weight = weights.row(row);
         const before = rowAt(row, 0).law;
         const { law, jv } = rowAt(row, a);
         const changes = mul(sub(law.force, before.force), jv);
-        deriv0.set(sub(deriv0.get(), mul(weight, changes)));
-        deriv1.set(add(deriv1.get(), mul(weight, mul(law.hessian, square(jv)))));
-        const parts = changed(before.state, law.state);
-        addCost(() => add(sub(law.cost, before.cost), mul(a, mul(before.force, jv))), changes, parts);
-        stateChanged.set(or(stateChanged.get(), parts));
+        addAt(weight, changes, mul(law.hessian, square(jv)), changed(before.state, law.state), () =>
+          add(sub(law.cost, before.cost), mul(a, mul(before.force, jv))),
+        );
       };
       const addContact = (c: Int, slot: Int) => {
         if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
-        const weight = weights.contact(slot);
-        const { changes, ...at } = efc.along(c, slot, a, setsJv);
-        deriv0.set(sub(deriv0.get(), mul(weight, changes)));
-        deriv1.set(add(deriv1.get(), mul(weight, at.curvature())));
-        const parts = at.parts();
-        addCost(at.apart, changes, parts);
-        stateChanged.set(or(stateChanged.get(), parts));
+        when(not(ends), () => {
+          const weight = weights.contact(slot);
+          const { changes, curvature, parts, apart } = efc.along(c, slot, a, setsJv);
+          addAt(weight, changes, curvature, parts, apart);
+        });
       };
-      eachRow(rows, (row) => (lines ? lines.ofRow(row, () => addRow(row)) : addRow(row)));
+      when(not(ends), () => eachRow(rows, (row) => (lines ? lines.ofRow(row, () => addRow(row)) : addRow(row))));
       efc.each((c, slot) => (lines ? lines.ofContact(slot, () => addContact(c, slot)) : addContact(c, slot)));
     };
 
@@ -280,13 +279,18 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       evaluate(0, true);
       alpha.set(div(neg(slopeAtZero), max(deriv1.get(), 1e-30)));
     }
-    evaluate(alpha.get(), newton);
     const decrementOf = (slope: Scalar) => mul(mul(0.5, scale), mul(neg(slope), alpha.get()));
-    const decrement = decrementOf(slopeAtZero);
+    const ending = (): Bool => {
+      const decrement = decrementOf(slopeAtZero);
+      const isConverged = byIsland ? trees!.settle(decrementOf, tolerance, noiseShare) : le(decrement, tolerance);
+      return or(isConverged, or(stalls(decrement), not(isFinite32(slopeAtZero))));
+    };
+    // a last step of Newton goes all the way: where no step is exact beside cones, its point tells nothing
+    const early = newton && efc.keepsLines ? flag("ends", ending()) : undefined;
+    evaluate(alpha.get(), newton, early?.get());
     const isRough = or(space.isRough?.get() ?? false, inexact?.get() ?? false);
     const isFullStep = newton && !space.isInexact ? not(or(stateChanged.get(), isRough)) : false;
-    const isConverged = byIsland ? trees!.settle(decrementOf, tolerance, noiseShare) : le(decrement, tolerance);
-    done.set(or(or(isFullStep, isConverged), or(stalls(decrement), not(isFinite32(slopeAtZero)))));
+    done.set(or(isFullStep, early?.get() ?? ending()));
     // judged at the first guess only: a later point may have the start's active set and still be far from the minimum
     const takesFirstGuess = or(not(stateChanged.get()), done.get());
     space.isRough?.set(stateChanged.get());
