@@ -1,4 +1,6 @@
 // the scene of a URDF: written, looked at by MuJoCo, and written again with what that asks for
+import { CorralError } from "../core/errors.ts";
+import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
 import { loadModel } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
@@ -25,8 +27,41 @@ const toldOverlaps = (overlaps: readonly (readonly [string, string])[]): string 
     .map((pair) => pair.map(inLine).join(" and "))
     .join(", ")}${overlaps.length > 3 ? `, and ${overlaps.length - 3} more` : ""}.`;
 
-/** Writes the scene of a URDF, `file` from there, and says what the robot got. */
+/** What MuJoCo cannot do with a scene that it could with the URDF alone, in words for who asked. */
+function explained(error: unknown, isFree: boolean): unknown {
+  const said = whyThrown(error);
+  if (isFree && /mass and inertia of moving bodies/.test(said))
+    return new CorralError(
+      "no-free-base",
+      "the first link of the URDF, and what is fixed to it, has no mass, so it cannot float. Pass --kind reach where it is mounted, or give it an <inertial>.",
+      {},
+      { cause: error },
+    );
+  if (/mj_stackAlloc/.test(said))
+    return new CorralError(
+      "mujoco-memory",
+      "links of the URDF lie in one another with more contacts than MuJoCo has memory for. Give them simpler <collision> geometry, or a start in which they are apart.",
+      {},
+      { cause: error },
+    );
+  return error;
+}
+
+/**
+ * Writes the scene of a URDF, `file` from there, and says what the robot got.
+ * @throws CorralError no-free-base, mujoco-memory
+ */
 export async function writeUrdfScene(
+  ...given: [name: string, scene: string, urdf: Pick<LoadedUrdf, "model" | "file">, isFree: boolean]
+): Promise<string[]> {
+  try {
+    return await writeScene(...given);
+  } catch (error) {
+    throw explained(error, given[3]);
+  }
+}
+
+async function writeScene(
   name: string,
   scene: string,
   { model, file }: Pick<LoadedUrdf, "model" | "file">,

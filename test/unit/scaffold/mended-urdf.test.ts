@@ -91,6 +91,20 @@ test("what no mend helps is refused in MuJoCo's words on the file that was given
     for (const ending of ["urdf", "xml", "mts"]) expect(existsSync(join(folder, `${name}.${ending}`))).toBe(false);
 });
 
+test("what has no mass cannot float, and what lies in itself too often is no robot", async () => {
+  const slider = `<robot name="r"><link name="world"/><link name="leg">${inertial(1, [0.1, 0.1, 0.1])}${box}</link>${joint("leg", "revolute", "0 0 0").replace("base", "world")}</robot>`;
+  writeFileSync(join(folder, "slider.urdf"), slider);
+  const { code, stderr } = await cli.run("new-task", "slide", "--robot", "slider.urdf", "--kind", "velocity");
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^\[no-free-base\] .* Pass --kind reach/)]);
+  expect((await cli.run("new-task", "mounted", "--robot", "slider.urdf", "--kind", "reach")).code).toBe(0);
+  // 3,000 contacts of boxes that are all in one place
+  const one = (i: number) =>
+    `<link name="l${i}">${inertial(1, [0.1, 0.1, 0.1])}${box.repeat(20)}</link>${joint(`l${i}`, "revolute", "0 0 0")}`;
+  writeFileSync(join(folder, "many.urdf"), urdf(Array.from({ length: 12 }, (_, i) => one(i)).join("")));
+  const many = await cli.run("new-task", "many", "--robot", "many.urdf", "--kind", "velocity");
+  expect([many.code, many.stderr]).toEqual([2, expect.stringContaining("[mujoco-memory] links of the URDF lie in")]);
+});
+
 test("a copy is not written over a file, and a reader of what MuJoCo says reads no more than that", async () => {
   const path = join(folder, "cad/urdf/there.urdf");
   writeFileSync(path, urdf(lidar));
