@@ -5,7 +5,8 @@ import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";
 import { assertNumbers, checked, NAMES, optionsOf } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
-import { asHeld, firstNotHeld, heldText } from "../core/float32.ts";
+import { assertStateValues } from "./state-value.ts";
+import { asHeld } from "../core/float32.ts";
 import { nearest } from "../core/names.ts";
 import { field, fieldSize, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
@@ -215,14 +216,7 @@ export class Simulation implements AsyncDisposable {
         );
       }
       const { precision } = this.#batch;
-      const bad = firstNotHeld(data, precision);
-      if (bad >= 0) {
-        throw new CorralError(
-          "bad-value",
-          `${name}[${bad % size}] of world ${list[Math.floor(bad / size)]} is ${show(data[bad])}; it must be ${heldText(data[bad], precision)}.`,
-          { name, world: list[Math.floor(bad / size)] },
-        );
-      }
+      assertStateValues(name, data, { size, worlds: list, held: precision });
       byArena.set(arena, [...(byArena.get(arena) ?? []), [name, asHeld(data, precision)]]);
     }
 

@@ -2,12 +2,13 @@
 import { inLine, listed, show } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { assertNumbers, checked, NAMES, optionsOf } from "../../core/options.ts";
-import { asHeld, firstNotHeld, heldText } from "../../core/float32.ts";
+import { asHeld } from "../../core/float32.ts";
 import { nearest } from "../../core/names.ts";
 import { worldIndex, type ArenaLayout, type FieldLayout } from "../../memory/layout.ts";
 import type { Plan } from "../../memory/plan.ts";
 import { locateWorld, worldsOf, worldsToSet } from "../../memory/shards.ts";
 import type { Batch, HostRecords } from "../../batch/batch.ts";
+import { assertStateValues } from "../../batch/state-value.ts";
 import { EPISODE, PER_WORLD, taskOffsets } from "../kernel/layout.ts";
 import type { TaskShape } from "../task/shape.ts";
 
@@ -118,19 +119,7 @@ export class WorldState {
           { name },
         );
       }
-      const { precision } = this.#batch;
-      const isWord = (x: number) => x >= 0 && x < 2 ** 32 && Number.isInteger(x);
-      const bad = words
-        ? Array.prototype.findIndex.call(data, (x: number) => !isWord(x))
-        : firstNotHeld(data, precision);
-      if (bad >= 0) {
-        const world = list[Math.floor(bad / size)];
-        throw new CorralError(
-          "bad-value",
-          `${name}[${bad % size}] of world ${world} is ${show(data[bad])}; it must be ${words ? "a whole number of 32 bits" : heldText(data[bad], precision)}.`,
-          { name, world },
-        );
-      }
+      assertStateValues(name, data, { size, worlds: list, held: words ? "word" : this.#batch.precision });
     }
     const records = await this.#records(list);
     for (const [name, data] of given) {

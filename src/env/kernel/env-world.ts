@@ -40,6 +40,9 @@ export type Layouts = Readonly<Record<string, ArenaLayout>>;
 const values = (variables: readonly Variable[]): Scalar[] => variables.map((v) => v.get());
 export const flat = (named: Named<readonly Scalar[]>): Scalar[] => Object.values(named).flat().map(toF32);
 
+/** `eq_active` is a boolean of MuJoCo's: what is not 0 is 1. */
+const switched = (x: Scalar): Scalar => select(ne(x, 0), 1, 0, "f32");
+
 /** Named runs of numbers, one after the other. */
 function slices(parts: readonly Part[], numbers: readonly Scalar[]): Named<readonly Scalar[]> {
   let at = 0;
@@ -226,7 +229,7 @@ export class EnvWorld<O extends object> {
     const total = (name: keyof Disturbance, i: number) => sum(all.map((given) => given[name]?.[i] ?? 0));
     for (const name of spec.shape.forces) for (let i = 0; i < w.d[name].length; i++) w.d[name].set(i, total(name, i));
     const active = all.findLast((given) => given.eq_active)?.eq_active;
-    active?.forEach((x, e) => w.d.eq_active.set(e, select(moves, x, w.d.eq_active.at(e), "f32")));
+    active?.forEach((x, e) => w.d.eq_active.set(e, select(moves, switched(x), w.d.eq_active.at(e), "f32")));
     for (let i = 0; i < spec.model.nv; i++)
       w.d.qvel.set(i, add(w.d.qvel.at(i), select(moves, total("qvel", i), 0, "f32")));
   }
@@ -270,7 +273,8 @@ export class EnvWorld<O extends object> {
       const random = new Draws(this.seed, this.#world, this.number.get(), streams.reset);
       const start = spec.task.reset({ ...this.scene({ fresh: true }), unbegun: true, random });
       const given: Partial<Record<FieldName, readonly Scalar[]>> = { ...initialState(model), ...start };
-      for (const name of stateFields(model, false)) fill(w.d[name], given[name]);
+      const on = given.eq_active?.map(switched);
+      for (const name of stateFields(model, false)) fill(w.d[name], name === "eq_active" ? on : given[name]);
       if (model.nu > 0) fill(w.d.ctrl, undefined);
       for (const name of spec.shape.forces) fill(w.d[name], undefined);
       this.actuators.bound(w.d);

@@ -99,7 +99,7 @@ export interface Start {
   /** Where mocap bodies are (3 numbers each, m) and how they lie (4 each, unit quaternions). Default: as in the MJCF. */
   readonly mocap_pos?: readonly Scalar[];
   readonly mocap_quat?: readonly Scalar[];
-  /** Which equality constraints are active, 1 or 0 each. Default: as in the MJCF. */
+  /** Which equality constraints are active, each 0 or not; what is not 0 is 1. Default: as in the MJCF. */
   readonly eq_active?: readonly Scalar[];
 }
 
@@ -110,7 +110,7 @@ export interface Disturbance {
   /** Forces throughout the step: generalized ones (nv), and on each body (nbody times force and torque, 6). */
   readonly qfrc_applied?: readonly Scalar[];
   readonly xfrc_applied?: readonly Scalar[];
-  /** Which equality constraints are active from now on, 1 or 0 each; the last event that gives it decides. Default: as before. */
+  /** Which equality constraints are active from now on, each 0 or not (1); the last event that gives it decides. Default: as before. */
   readonly eq_active?: readonly Scalar[];
 }
 
