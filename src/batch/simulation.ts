@@ -1,5 +1,5 @@
 // many worlds of one model, stepped together
-import { inLine, show } from "../core/show.ts";
+import { inLine } from "../core/show.ts";
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import { CorralError } from "../core/errors.ts";

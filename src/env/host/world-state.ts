@@ -1,5 +1,5 @@
 // the state of chosen worlds, in and out by name: the physics, and what the task keeps
-import { inLine, listed, show } from "../../core/show.ts";
+import { inLine, listed } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
 import { assertNumbers, checked, NAMES, optionsOf } from "../../core/options.ts";
 import { asHeld } from "../../core/float32.ts";
