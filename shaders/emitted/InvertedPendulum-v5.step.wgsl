@@ -280,15 +280,16 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
           let t_587 = t_518 + t_586;
           let t_588 = t_587 < 0.0;
           let t_596 = t_588 & t_387;
-          let deriv0_599 = ((dot_553 + dot_562) - (t_564 * (t_503 - (t_378 * min(t_565, 0.0))))) - (t_586 * (t_523 - (t_410 * min(t_587, 0.0))));
-          v416_deriv0 = deriv0_599;
+          let deriv0_606 = ((dot_553 + dot_562) - (t_564 * (t_503 - (t_378 * min(t_565, 0.0))))) - (t_586 * (t_523 - (t_410 * min(t_587, 0.0))));
+          v416_deriv0 = deriv0_606;
           v417_deriv1 = (dot_562 + (select(0.0, t_378, t_566) * (t_564 * t_564))) + (select(0.0, t_410, t_588) * (t_586 * t_586));
-          let last_decrement_611 = -(dot_553 * 0.030996235);
-          let t_612 = !(((t_509 & (!t_574)) | ((!t_509) & t_574)) | ((t_529 & (!t_596)) | ((!t_529) & t_596)));
-          let t_615 = v394_last_decrement;
-          v394_last_decrement = last_decrement_611;
-          let done_626 = (t_612 | (last_decrement_611 <= t_414)) | (((last_decrement_611 <= noise_466) & (last_decrement_611 >= (t_615 * 0.5))) | (!((bitcast<u32>(dot_553) & 2139095040u) != 2139095040u)));
-          let t_627 = t_612 | done_626;
+          let t_609 = !(((t_509 & (!t_574)) | ((!t_509) & t_574)) | ((t_529 & (!t_596)) | ((!t_529) & t_596)));
+          let last_decrement_612 = -(dot_553 * 0.030996235);
+          let t_614 = v394_last_decrement;
+          v394_last_decrement = last_decrement_612;
+          let t_625 = (last_decrement_612 <= t_414) | (((last_decrement_612 <= noise_466) & (last_decrement_612 >= (t_614 * 0.5))) | (!((bitcast<u32>(dot_553) & 2139095040u) != 2139095040u)));
+          let done_626 = t_609 | t_625;
+          let t_627 = t_609 | done_626;
           let t_629 = abs(dot_553) * 0.0001;
           v420_low = 0.0;
           v421_high = 1e+30;
@@ -318,8 +319,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
               let t_697 = v399_search_1;
               let t_698 = t_386 * t_697;
               let t_709 = t_696 + (alpha_655 * t_698);
-              let deriv0_721 = ((dot_553 + (dot_562 * alpha_655)) - (t_662 * ((t_378 * min(t_660, 0.0)) - (t_378 * min(t_673, 0.0))))) - (t_698 * ((t_410 * min(t_696, 0.0)) - (t_410 * min(t_709, 0.0))));
-              v416_deriv0 = deriv0_721;
+              let deriv0_728 = ((dot_553 + (dot_562 * alpha_655)) - (t_662 * ((t_378 * min(t_660, 0.0)) - (t_378 * min(t_673, 0.0))))) - (t_698 * ((t_410 * min(t_696, 0.0)) - (t_410 * min(t_709, 0.0))));
+              v416_deriv0 = deriv0_728;
               v417_deriv1 = (dot_562 + (select(0.0, t_378, (t_673 < 0.0)) * (t_662 * t_662))) + (select(0.0, t_410, (t_709 < 0.0)) * (t_698 * t_698));
             }
           }
