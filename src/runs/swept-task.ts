@@ -18,11 +18,12 @@ export interface SweepAxis {
 }
 
 const STRENGTH = "strength";
+const FRICTION = "friction";
 
 /** Factors of numbers of the model, the same for all objects of a world. */
 const FACTORS: Readonly<Record<string, Omit<Randomisation, "set" | "scale" | "add" | "shared">>> = {
   mass: { field: ["body_mass", "body_inertia"] },
-  friction: { field: "geom_friction", element: 0 },
+  [FRICTION]: { field: "geom_friction", element: 0 },
   damping: { field: "dof_damping" },
   armature: { field: "dof_armature" },
   [STRENGTH]: { field: ["actuator_gainprm", "actuator_biasprm"] },
@@ -88,7 +89,11 @@ export function sweptTask(
       // a motor that pushes the other way is no weaker one
       if (name === STRENGTH && values.some((x) => x < 0))
         throw bad(`strength is ${show(values)}; it is a factor of what actuators push with, at least 0`, { name });
-      randomise[`sweep ${name}`] = { ...FACTORS[name], ...fieldsIn(model, name), scale: distribution, shared: true };
+      const factor = { scale: distribution, shared: true };
+      randomise[`sweep ${name}`] = { ...FACTORS[name], ...fieldsIn(model, name), ...factor };
+      // contacts of explicit pairs have friction of their own, along two tangents
+      if (name === FRICTION && model.npair > 0)
+        randomise[`sweep ${name} of pairs`] = { field: "pair_friction", element: [0, 1], ...factor };
     } else if (name === PUSH) {
       if (values.some((x) => x < 0))
         throw bad(`push is ${show(values)}; it is the most velocity, at least 0`, { name });
@@ -141,6 +146,7 @@ function fieldsIn(model: Model, name: string): Pick<Randomisation, "field"> {
 function assertUndrawn(name: string, drawn: Readonly<Record<string, Randomisation>>): void {
   const fieldsOf = ({ field }: Pick<Randomisation, "field">) => (typeof field === "string" ? [field] : [...field]);
   const own = new Set<RandomField>(fieldsOf(FACTORS[name]));
+  if (name === FRICTION) own.add("pair_friction");
   const others = Object.keys(drawn).filter((other) => fieldsOf(drawn[other]).some((field) => own.has(field)));
   if (others.length === 0) return;
   const fields = listed([...own]);

@@ -57,3 +57,14 @@ export function checkCentres(place: string, entries: readonly Entry[], model: Mo
     `body_ipos of ${describe(model, "body", body)} cannot be randomised: MuJoCo has compiled it as a simple body, whose inertia is diagonal in its dofs. Give it an <inertial> in the MJCF whose pos is a little (1e-4 m) off the body's origin`,
   );
 }
+
+/** What motors of direct current are made of is read from the MJCF. */
+export function checkMotors(place: string, name: RandomField, entries: readonly Entry[], model: Model): void {
+  const actuators = entries.map(({ index }) => Math.floor(index / 10));
+  const motor = actuators.find((i) => model.actuator_gaintype[i] === mjtGain.DCMOTOR);
+  if (motor === undefined) return;
+  throw bad(
+    place,
+    `${name} of the dcmotor ${describe(model, "actuator", motor)} cannot be randomised: its resistance, constants and controller are those of the MJCF. Name other actuators (\`of\`), or draw what acts on it: \`actuator_gear\`, \`dof_damping\``,
+  );
+}

@@ -8,7 +8,7 @@ import type { Wanted } from "../../physics/set_const.ts";
 import { alternatives } from "../../core/names.ts";
 import { elementsOf, fieldOf, idsOf, type Kind } from "./expression/fields.ts";
 import { gridCount } from "./grid.ts";
-import { bad, checkCentres, checkModel, checkPose } from "./randomise-checks.ts";
+import { bad, checkCentres, checkMotors, checkModel, checkPose } from "./randomise-checks.ts";
 import { derivedOf, type Entry } from "./randomise-derived.ts";
 import { drawnFor, placeOfDrawn, type StandsFor } from "./terrain.ts";
 import { isPlainObject, placeOf } from "./term-value.ts";
@@ -186,6 +186,7 @@ function entriesOf(
   }
   checkPose(place, name, chosen, model);
   if (name === "body_ipos") checkCentres(place, chosen, model);
+  if (name === "actuator_gainprm" || name === "actuator_biasprm") checkMotors(place, name, chosen, model);
   return chosen;
 }
 

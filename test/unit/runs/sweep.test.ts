@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { run as evaluate } from "../../../src/cli/evaluate.ts";
 import { encodePolicyOnnx } from "../../../src/export/onnx.ts";
+import { loadModel } from "../../../src/model/model.ts";
 import { play } from "../../../src/runs/play.ts";
 import { sweep, type SweepAxis } from "../../../src/runs/sweep.ts";
 import { sweptTask } from "../../../src/runs/swept-task.ts";
@@ -153,6 +154,24 @@ describe("what cannot be swept is refused", () => {
       ["param.forward", "forward"],
     ]);
   });
+});
+
+test("friction is that of explicit pairs too, along both of their tangents", async () => {
+  const model = await loadModel(`<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+    <body pos="0 0 .1"><freejoint/><geom name="puck" size=".1"/></body></worldbody>
+    <contact><pair geom1="floor" geom2="puck" friction="0.4 0.3 0.01 0.001 0.001"/></contact></mujoco>`);
+  const { id, observe, reward } = taskOf("CartPole");
+  const task = { id, model: "", frameSkip: 1, maxEpisodeSteps: 9, observe, reward };
+  const { options } = sweptTask(task, model, [{ name: "friction", values: [0.5, 2] }]);
+  const value = { value: "param.sweep_0", within: [0.5, 2] };
+  expect(Object.values(options.randomise)).toEqual([
+    { field: "geom_friction", element: 0, scale: value, shared: true },
+    { field: "pair_friction", element: [0, 1], scale: value, shared: true },
+  ]);
+  const randomise = { slippery: { field: "pair_friction", scale: [0.5, 1] } } as const;
+  expect(() => sweptTask({ ...task, randomise }, model, [{ name: "friction", values: [1] }])).toThrow(
+    "sweep randomise.slippery in place of friction",
+  );
 });
 
 test("corral evaluate writes a page and a table", async () => {
