@@ -35,7 +35,10 @@ export interface JsWorld {
 
 const FIELDS = ["observation", "reward", "terminated", "truncated"] as const satisfies (keyof JsStep)[];
 
-/** A world whose results are checked: what is wrong is `bad-env` with the environment, the call and the world. */
+/**
+ * A world whose results are checked: what is wrong is `bad-env` with the environment, the call and the world. Observations
+ * are copies: a world may write into one array with each step, and so may several into the same one.
+ */
 export class CheckedWorld {
   readonly own: JsWorld;
   readonly #reset: Call;
@@ -57,7 +60,7 @@ export class CheckedWorld {
     const want = `a list of ${this.#observations} numbers`;
     const observation = objectOf(this.#reset, () => this.own.reset(start), want);
     assertRow(this.#reset, "observation", observation, this.#observations);
-    return observation;
+    return Array.from(observation);
   }
 
   /** Whether snapshots can be taken of it. */
@@ -87,6 +90,6 @@ export class CheckedWorld {
     const bad =
       typeof terminated !== "boolean" ? "terminated" : typeof truncated !== "boolean" ? "truncated" : undefined;
     if (bad) throw badReturn(call, `${bad} is ${show(made[bad])}; return true or false`);
-    return { observation, reward, terminated, truncated };
+    return { observation: Array.from(observation), reward, terminated, truncated };
   }
 }

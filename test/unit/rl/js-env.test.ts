@@ -95,6 +95,23 @@ class Counting implements JsVec {
   }
 }
 
+test("worlds may all write their observations into one array", () => {
+  const shared = new Float32Array(1);
+  const put = (x: number) => shared.fill(x);
+  const env: JsEnv = {
+    id: "Shared",
+    observationSpace: new Box({ low: 0, high: 9, shape: [1] }),
+    actionSpace: new Discrete(2),
+    makeWorld: (world) => ({
+      reset: () => put(world),
+      step: () => ({ observation: put(world + 0.5), reward: 0 }),
+    }),
+  };
+  const worlds = makeJsVec(env, { numEnvs: 3 });
+  expect(worlds.reset()).toEqual({ observations: [[0], [1], [2]] });
+  expect(worlds.step(new Int32Array(3))).toMatchObject({ observations: [[0.5], [1.5], [2.5]] });
+});
+
 describe("an object with Gymnasium's vector contract", () => {
   test("is stepped with its actions; returns and lengths of its episodes are counted", async () => {
     const own = new Counting();
