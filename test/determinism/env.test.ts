@@ -4,11 +4,12 @@ import { createHash, type Hash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Autoreset, makeVec, type NamedOptions, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
+import { isFull } from "../support/sweep.ts";
 
-const full = process.env.CORRAL_FULL === "1";
-const STEPS = full ? 1000 : 120;
+const STEPS = isFull ? 1000 : 120;
 const SHORT = 60;
-const MANY = full ? 4096 : 1024;
+/** More than one workgroup of each kind of kernel. */
+const MANY = isFull ? 4096 : 320;
 /** Where a snapshot is taken. */
 const MIDDLE = 0.4 * STEPS;
 /** So that each world starts over now and then. */
@@ -127,8 +128,8 @@ describe("Ant", () => {
   });
 
   test(`in a batch of ${MANY}`, async () => {
-    const many = await run({ numEnvs: MANY }, WATCHED, full ? STEPS : SHORT);
-    expect(many).toEqual(full ? reference : short);
+    const many = await run({ numEnvs: MANY }, WATCHED, isFull ? STEPS : SHORT);
+    expect(many).toEqual(isFull ? reference : short);
   });
 
   test("in three shards", async () => {
@@ -193,7 +194,7 @@ describe("Ant", () => {
   test("in same-step and next-step autoreset the episodes are the same", async () => {
     const starts = async (autoreset: Autoreset) => {
       // the order of resets is of no driver: same-step would be compiled for this alone
-      const options = { numEnvs: 8, seed: 5, maxEpisodeSteps: 3, autoreset, device: full ? "gpu" : "wasm" } as const;
+      const options = { numEnvs: 8, seed: 5, maxEpisodeSteps: 3, autoreset, device: isFull ? "gpu" : "wasm" } as const;
       await using env = await makeVec("Ant-v5", options);
       const seen: number[][] = [[...(await env.reset()).observations]];
       // next-step spends a call on each reset

@@ -9,8 +9,9 @@ import { readPolicy } from "../../src/export/read-policy.ts";
 import { makeVec } from "../../src/index.ts";
 import { AppliedPolicy } from "../../src/rl/networks/apply-policy.ts";
 import { policyFrom } from "../../src/runs/under-worlds.ts";
+import { isFull } from "../support/sweep.ts";
 
-const WORLDS = 16;
+const WORLDS = isFull ? 16 : 8;
 const STEPS = 250;
 /** The last four observations of the G1. */
 const LANDINGS = { start: 57, size: 4 };
