@@ -1,11 +1,12 @@
 // gradients of PPO's loss through every layer and head: against finite differences in float64, and against jax-js
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { trainMinibatch } from "../../../src/rl/ppo/update.ts";
 import { shuffled } from "../../../src/rl/ppo/shuffle.ts";
 import { jaxGradient } from "../../support/jax-ppo.ts";
 import { makeCase, closeSharedDevice, type MadeCase } from "../../support/learner-case.ts";
 import { LEARNER_CASES } from "../../support/learner-cases.ts";
 import { differences, ppoLoss } from "../../support/ppo-reference.ts";
+import { isFull, sweep, sweepBut } from "../../support/sweep.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 import { STATISTICS4 } from "../../../src/rl/device/arenas.ts";
 
@@ -13,7 +14,7 @@ const KEYS = [11, 22, 33, 44];
 afterAll(closeSharedDevice);
 
 /** Parameters that finite differences move in CI: one in so many; jax-js holds all of them. */
-const STRIDE = process.env.CORRAL_FULL ? 1 : 11;
+const STRIDE = isFull ? 1 : 11;
 
 /** Gradients and statistics of the whole rollout as one minibatch, as sums. */
 async function kernelGradient(made: MadeCase) {
@@ -33,35 +34,59 @@ function expectClose(found: ArrayLike<number>, wanted: ArrayLike<number>): void 
   expect(worst).toBeLessThan(learnerBounds.gradient.value);
 }
 
-describe.each(LEARNER_CASES)("$name", (learnerCase) => {
-  test("finite differences, statistics, padding", async () => {
-    const made = await makeCase(learnerCase, 17);
-    await using _ = made.learner;
-    const { shape, config, scale, samples, isUsed } = made;
-    expect(shape.chunks > 1, "more rows than are summed at once").toBe(learnerCase.name === "summed in chunks");
-    const { gradient, sums } = await kernelGradient(made);
-    const params = Float64Array.from(made.params);
-    const loss = (p: Float64Array) => ppoLoss(shape, config, scale, p, samples);
+const nameOf = ({ name }: { name: string }): string => name;
+/** What those that wait combine the others have each: LSTM, groups beside memory, whole rollouts, SiLU in blocks and cells. */
+const CASES = sweepBut(
+  LEARNER_CASES,
+  ["LSTM, groups, whole rollouts, nothing below", "recurrent, SiLU", "streamed, SiLU"],
+  nameOf,
+);
+/** Of each kind of head and network; jax-js holds all. */
+const MOVED = sweep(
+  CASES,
+  [
+    "recurrent, whole rollouts, nothing below",
+    "LSTM",
+    "recurrent, in blocks",
+    "streamed",
+    "embedded, in blocks",
+    "Gaussian, tanh",
+    "categorical, relu",
+    "layer norm, in blocks, SiLU",
+    "groups, streamed, linear",
+    "summed in chunks",
+    "several choices",
+  ],
+  nameOf,
+);
 
-    const isMoved = (i: number) => isUsed(i) && i % STRIDE === 0;
-    expectClose(
-      gradient.map((g, i) => (isMoved(i) ? g : 0)),
-      differences(params, isMoved, (p) => loss(p).total),
-    );
-    const wanted = loss(params);
-    for (const [name, sum] of Object.entries(sums)) {
-      const want = wanted[name as keyof typeof sums];
-      expect(Math.abs(sum - want), name).toBeLessThan(learnerBounds.gradient.value * Math.max(1, Math.abs(want)));
-    }
-    gradient.forEach((g, i) => isUsed(i) || expect(g).toBe(0));
-  });
+test.each(MOVED)("$name: finite differences, statistics, padding", async (learnerCase) => {
+  const made = await makeCase(learnerCase, 17);
+  await using _ = made.learner;
+  const { shape, config, scale, samples, isUsed } = made;
+  expect(shape.chunks > 1, "more rows than are summed at once").toBe(learnerCase.name === "summed in chunks");
+  const { gradient, sums } = await kernelGradient(made);
+  const params = Float64Array.from(made.params);
+  const loss = (p: Float64Array) => ppoLoss(shape, config, scale, p, samples);
 
-  test("jax-js", async () => {
-    const made = await makeCase(learnerCase, 8);
-    await using _ = made.learner;
-    const { gradient } = await kernelGradient(made);
-    expectClose(gradient, await jaxGradient(made));
-  });
+  const isMoved = (i: number) => isUsed(i) && i % STRIDE === 0;
+  expectClose(
+    gradient.map((g, i) => (isMoved(i) ? g : 0)),
+    differences(params, isMoved, (p) => loss(p).total),
+  );
+  const wanted = loss(params);
+  for (const [name, sum] of Object.entries(sums)) {
+    const want = wanted[name as keyof typeof sums];
+    expect(Math.abs(sum - want), name).toBeLessThan(learnerBounds.gradient.value * Math.max(1, Math.abs(want)));
+  }
+  gradient.forEach((g, i) => isUsed(i) || expect(g).toBe(0));
+});
+
+test.each(CASES)("$name: jax-js", async (learnerCase) => {
+  const made = await makeCase(learnerCase, 8);
+  await using _ = made.learner;
+  const { gradient } = await kernelGradient(made);
+  expectClose(gradient, await jaxGradient(made));
 });
 
 test("minibatches of a shuffle are the whole", async () => {

@@ -1,5 +1,5 @@
 // gradients of SAC's losses through every layer: against finite differences in float64, and against jax-js
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { learnBatch } from "../../../src/rl/sac/batch.ts";
 import { SAC_STATE, STATE_SIZE } from "../../../src/rl/tables/device-tables.ts";
 import { Flag } from "../../../src/rl/tables/device-tables.ts";
@@ -8,11 +8,12 @@ import { jaxGradients } from "../../support/jax-sac.ts";
 import { closeSharedDevice } from "../../support/learner-case.ts";
 import { differences } from "../../support/ppo-reference.ts";
 import { DRAW, makeSac, sacLosses, softTargets, type MadeSac, type SacCase } from "../../support/sac-case.ts";
+import { isFull, sweep, sweepBut } from "../../support/sweep.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
 /** Parameters that stay if they are: both gradients are of the same ones. */
 const STILL = { learningRate: 0, criticLearningRate: 0, temperatureLearningRate: 0 };
-const CASES: SacCase[] = [
+const ALL: SacCase[] = [
   { name: "relu", observations: 5, actions: 2, config: { hidden: [9, 7] } },
   { name: "tanh, five actions", observations: 11, actions: 5, config: { hidden: [16], activation: "tanh" } },
   { name: "ELU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "elu" } },
@@ -42,7 +43,7 @@ const CASES: SacCase[] = [
 ];
 
 /** Parameters of what remembers that finite differences move in CI: one in so many; jax-js holds all of them. */
-const STRIDE = process.env.CORRAL_FULL ? 1 : 5;
+const STRIDE = isFull ? 1 : 5;
 
 afterAll(closeSharedDevice);
 
@@ -68,58 +69,62 @@ function expectClose(made: MadeSac, found: ArrayLike<number>, wanted: ArrayLike<
   }
 }
 
-describe.each(CASES)("$name", (sacCase) => {
-  test("finite differences, losses, padding", async () => {
-    const made = await makeSac({ ...sacCase, config: { ...sacCase.config, ...STILL } }, 3);
-    await using _ = made.learner;
-    const { shape, isUsed } = made;
-    const { nets } = shape;
-    const params = Float64Array.from(made.params);
-    const found = await kernelGradients(made);
-    const isMoved = (i: number) => isUsed(i) && (!nets.cells || i % STRIDE === 0);
-    const goals = softTargets(made, params);
+const nameOf = ({ name }: SacCase): string => name;
+/** Dense layers are PPO's, and gradients.test.ts has them with ELU and SiLU. */
+const CASES = sweepBut(ALL, ["ELU", "SiLU"], nameOf);
+/** Of each kind of network; jax-js holds all. */
+const MOVED = sweep(CASES, ["relu", "groups", "LSTM, groups"], nameOf);
 
-    const isPolicy = (i: number) => i < 4 * nets.policyStatistics;
-    const isCritic = (i: number) => i >= 4 * nets.criticsAt && i < 4 * nets.criticsStatistics;
-    const ofPolicy = differences(
-      params,
-      (i) => isMoved(i) && isPolicy(i),
-      (p) => sacLosses(made, p, goals).policy,
-    );
-    const ofCritics = differences(
-      params,
-      (i) => isMoved(i) && isCritic(i),
-      (p) => sacLosses(made, p, goals).critic,
-    );
-    expectClose(
-      made,
-      found.map((g, i) => (isMoved(i) ? g : 0)),
-      ofPolicy.map((x, i) => x + ofCritics[i]),
-    );
-    for (let i = 0; i < 4 * nets.criticsStatistics; i++) {
-      if (!isUsed(i) && (isPolicy(i) || isCritic(i))) expect(found[i]).toBe(0);
-    }
+test.each(MOVED)("$name: finite differences, losses, padding", async (sacCase) => {
+  const made = await makeSac({ ...sacCase, config: { ...sacCase.config, ...STILL } }, 3);
+  await using _ = made.learner;
+  const { shape, isUsed } = made;
+  const { nets } = shape;
+  const params = Float64Array.from(made.params);
+  const found = await kernelGradients(made);
+  const isMoved = (i: number) => isUsed(i) && (!nets.cells || i % STRIDE === 0);
+  const goals = softTargets(made, params);
 
-    const wanted = sacLosses(made, params, goals);
-    const metrics = sacMetricsOf(await made.learner.readState());
-    const bound = learnerBounds.gradient.value;
-    expect(found[4 * nets.policyStatistics]).toBe(wanted.count);
-    for (const [told, sum] of [
-      [metrics.valueLoss, wanted.critic],
-      [metrics.policyLoss, wanted.policy],
-      [metrics.entropy, wanted.entropy],
-    ]) {
-      const want = sum / wanted.count;
-      expect(Math.abs(told - want)).toBeLessThan(bound * Math.max(1, Math.abs(want)));
-    }
-    expect(metrics).toMatchObject({ minibatches: 1, halted: undefined });
-  });
+  const isPolicy = (i: number) => i < 4 * nets.policyStatistics;
+  const isCritic = (i: number) => i >= 4 * nets.criticsAt && i < 4 * nets.criticsStatistics;
+  const ofPolicy = differences(
+    params,
+    (i) => isMoved(i) && isPolicy(i),
+    (p) => sacLosses(made, p, goals).policy,
+  );
+  const ofCritics = differences(
+    params,
+    (i) => isMoved(i) && isCritic(i),
+    (p) => sacLosses(made, p, goals).critic,
+  );
+  expectClose(
+    made,
+    found.map((g, i) => (isMoved(i) ? g : 0)),
+    ofPolicy.map((x, i) => x + ofCritics[i]),
+  );
+  for (let i = 0; i < 4 * nets.criticsStatistics; i++) {
+    if (!isUsed(i) && (isPolicy(i) || isCritic(i))) expect(found[i]).toBe(0);
+  }
 
-  test("jax-js", async () => {
-    const made = await makeSac({ ...sacCase, config: { ...sacCase.config, ...STILL } }, 4);
-    await using _ = made.learner;
-    expectClose(made, await kernelGradients(made), await jaxGradients(made));
-  });
+  const wanted = sacLosses(made, params, goals);
+  const metrics = sacMetricsOf(await made.learner.readState());
+  const bound = learnerBounds.gradient.value;
+  expect(found[4 * nets.policyStatistics]).toBe(wanted.count);
+  for (const [told, sum] of [
+    [metrics.valueLoss, wanted.critic],
+    [metrics.policyLoss, wanted.policy],
+    [metrics.entropy, wanted.entropy],
+  ]) {
+    const want = sum / wanted.count;
+    expect(Math.abs(told - want)).toBeLessThan(bound * Math.max(1, Math.abs(want)));
+  }
+  expect(metrics).toMatchObject({ minibatches: 1, halted: undefined });
+});
+
+test.each(CASES)("$name: jax-js", async (sacCase) => {
+  const made = await makeSac({ ...sacCase, config: { ...sacCase.config, ...STILL } }, 4);
+  await using _ = made.learner;
+  expectClose(made, await kernelGradients(made), await jaxGradients(made));
 });
 
 test("AdamW moves critics, then the policy under the new critics, the temperature, and targets a part of the way", async () => {
@@ -170,7 +175,7 @@ test("AdamW moves critics, then the policy under the new critics, the temperatur
 });
 
 test.each(["target1", "target2"])("a NaN in %s stops the batch before it touches a parameter", async (name) => {
-  const made = await makeSac({ ...CASES[0], config: { hidden: [6] } }, 7);
+  const made = await makeSac({ ...ALL[0], config: { hidden: [6] } }, 7);
   await using _ = made.learner;
   const { learner, shape, params } = made;
   const layers = shape.nets.targets[name === "target1" ? 0 : 1];
@@ -187,7 +192,7 @@ test.each([
   ["policy", FAR],
   ["temperature", { ...FAR, learningRate: 1e-3, temperatureLearningRate: 3e38 }],
 ] as const)("a step of the %s to what is not finite is not made, nor any part of it", async (what, config) => {
-  const made = await makeSac({ ...CASES[0], config }, 7);
+  const made = await makeSac({ ...ALL[0], config }, 7);
   await using _ = made.learner;
   const { learner, shape, params } = made;
   await kernelGradients(made);
@@ -206,7 +211,7 @@ test.each([
 test.each(["reward", "observation"])(
   "a %s that is not finite stops the batch before it touches a parameter",
   async (what) => {
-    const made = await makeSac({ ...CASES[0], config: { hidden: [6] } }, 7);
+    const made = await makeSac({ ...ALL[0], config: { hidden: [6] } }, 7);
     await using _ = made.learner;
     const { learner, shape, params } = made;
     const batch = await learner.read("batch", new Float32Array(shape.batch * 4 * shape.row4));
