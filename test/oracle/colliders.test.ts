@@ -5,7 +5,7 @@ import type { Precision } from "../../src/trace/javascript.ts";
 import { EXACT_KINDS, alignedPoses, nudge, randomPoses, randomSizes } from "../support/collider-poses.ts";
 import { ColliderScene, runCollider, traceCollider, type Contact, type Pose } from "../support/collider-scene.ts";
 import { createRandom, type Random } from "../support/mjcf-random.ts";
-import { isFull } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { colliderBounds as bounds } from "../support/tolerances.ts";
 
 const numbers = (c: Contact) => [c.dist, ...c.pos, ...c.frame];

@@ -5,7 +5,8 @@ import { mjtSolver } from "../../src/model/enums.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { stageOf } from "../support/stage-table.ts";
 import { fixture, type Fixture } from "../support/fixture.ts";
-import { describeHow, difference, inputsOf, isFull, STAGE_HOWS } from "../support/oracle-suite.ts";
+import { describeHow, difference, inputsOf, STAGE_HOWS } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { evaluate } from "../support/stages.ts";
 import { dualBounds } from "../support/tolerances.ts";
 

@@ -7,13 +7,14 @@ import {
   constrainedBound,
   describeHow,
   fieldDifference,
+  formsOf,
   HOWS,
   inputsOf,
-  isFull,
   oracleCases,
   STATES,
   withFixture,
 } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { forwardStage } from "../support/stage-table.ts";
 import { evaluate, type How } from "../support/stages.ts";
 
@@ -21,7 +22,8 @@ const SMOOTH = ["xpos", "cdof", "M", "cvel", "qfrc_bias", "qfrc_smooth", "qacc_s
 const CONSTRAINED = ["qacc", "qfrc_constraint", "cacc", "cfrc_ext", "cfrc_int", "sensordata"] as const;
 const FORWARD = forwardStage([...SMOOTH, ...CONSTRAINED]);
 /** In float64 each stage is held to its own bound, and step.test.ts to what all of them leave. */
-const FORWARD_HOWS = HOWS.filter(({ on }) => isFull || on === "f32");
+const howsOf = (place: number): readonly How[] =>
+  isFull ? HOWS : formsOf(place, false).map((unroll) => ({ on: "f32", unroll }));
 
 /** Whether something is so near to touching that rounding may make or end it. */
 const isTouching = (truth: Truth, result: Record<string, Float64Array>): boolean =>
@@ -48,11 +50,11 @@ async function compare(f: Fixture, how: How): Promise<void> {
 }
 
 describe("forward equals MuJoCo", () => {
-  for (const c of oracleCases()) {
+  for (const [place, c] of oracleCases().entries()) {
     test(
       c.name,
       withFixture(c, STATES, async (f) => {
-        for (const how of FORWARD_HOWS) await compare(f, how);
+        for (const how of howsOf(place)) await compare(f, how);
       }),
     );
   }

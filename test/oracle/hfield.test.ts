@@ -18,7 +18,7 @@ import {
   type Terrain,
 } from "../support/field-scene.ts";
 import { createRandom } from "../support/mjcf-random.ts";
-import { isFull } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { convexBounds as bounds, fieldBounds } from "../support/tolerances.ts";
 import { runWasm } from "../support/trace-runner.ts";
 

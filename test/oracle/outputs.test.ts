@@ -7,7 +7,8 @@ import { loadModel, withOptions } from "../../src/model/model.ts";
 import { withMuJoCo, type Oracle } from "../../src/model/oracle.ts";
 import { drawState } from "../support/fixture.ts";
 import { readRows } from "../support/efc.ts";
-import { difference, isFull } from "../support/oracle-suite.ts";
+import { difference } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { featureBounds } from "../support/tolerances.ts";
 
 const scene = (cone: string) => `<mujoco model="read">

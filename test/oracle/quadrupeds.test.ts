@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
-import { isFull } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { createQuadrupedMjcf } from "../support/random-quadrupeds-mjcf.ts";
 
 const SEEDS = isFull ? Array.from({ length: 30 }, (_, i) => i + 1) : [];

@@ -4,7 +4,7 @@ import { compareWithMuJoCo, type CompareOptions } from "../../src/compare/compar
 import { loadModel } from "../../src/model/model.ts";
 import { ballPoints, boxPoints, prismPoints } from "../support/hulls.ts";
 import { createRandom } from "../support/mjcf-random.ts";
-import { isFull } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 
 const r = createRandom(5);
 const MESHES = {

@@ -5,14 +5,15 @@ import {
   boundOf,
   describeHow,
   fieldDifference,
+  formsOf,
   inputsOf,
-  isFull,
   oracleCases,
   randomSeeds,
   STATES,
   withFixture,
   type OracleCase,
 } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { createMjcf } from "../support/random-mjcf.ts";
 import { STEP } from "../support/stage-table.ts";
 import { evaluate } from "../support/stages.ts";
@@ -24,11 +25,11 @@ const discreteCases: OracleCase[] = [42, ...randomSeeds(4, 100)].map((seed) => (
 }));
 
 describe("step equals MuJoCo in float64", () => {
-  for (const c of [...oracleCases(), ...discreteCases]) {
+  for (const [place, c] of [...oracleCases(), ...discreteCases].entries()) {
     test(
       c.name,
       withFixture(c, STATES, async (f) => {
-        for (const unroll of [true, false]) {
+        for (const unroll of formsOf(place, true)) {
           const how = { on: "f64", unroll } as const;
           const inputs = f.truths.map((t) => inputsOf(f, t));
           const results = await evaluate(f.model, STEP, inputs, how);

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
-import { isFull, randomSeeds } from "../support/oracle-suite.ts";
+import { randomSeeds } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { createStiffMjcf } from "../support/random-stiff-mjcf.ts";
 
 /** MuJoCo's own CG does not converge on D of 1e15, and its PGS stops short: Newton is the oracle. */

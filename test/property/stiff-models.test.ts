@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
-import { isFull } from "../support/oracle-suite.ts";
+import { isFull } from "../support/sweep.ts";
 import { createStiffMjcf } from "../support/random-stiff-mjcf.ts";
 
 /** With implicit integrators and D of 1e15 MuJoCo's own velocities are rounding (decision 0015). */

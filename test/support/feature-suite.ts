@@ -14,9 +14,9 @@ import {
   difference,
   fieldDifference,
   inputsOf,
-  isFull,
   STAGE_HOWS,
 } from "./oracle-suite.ts";
+import { isFull } from "./sweep.ts";
 import { forwardStage, STEP } from "./stage-table.ts";
 import { evaluate, type How } from "./stages.ts";
 import { featureBounds } from "./tolerances.ts";

@@ -11,42 +11,57 @@ import { createMjcf } from "./random-mjcf.ts";
 import type { StageName } from "../../src/physics/stages.ts";
 import { packContacts, packForces, stageOf } from "./stage-table.ts";
 import { evaluate, type How, type Stage } from "./stages.ts";
+import { isFull, sweep } from "./sweep.ts";
 import { stageBounds } from "./tolerances.ts";
-
-export const isFull = process.env.CORRAL_FULL === "1";
 
 export interface OracleCase {
   readonly name: string;
   /** Why it cannot be loaded here. */
   readonly absent?: string;
   readonly load: () => Promise<ModelChoice>;
+  /** Whether what it has is in smaller models too: each stage of it runs in one of the ways of STAGE_HOWS, by turns. */
+  readonly isMixed?: boolean;
 }
 
 const reference = new URL("../../../shared/reference/", import.meta.url);
 
-function referenceCases(): OracleCase[] {
+/** The others are models of envs in other colours, or the humanoid lying down. */
+const UNLIKE_ENVS = ["gymnasium/humanoid.xml", "gymnasium/inverted_double_pendulum.xml", "mujoco_warp/humanoid.xml"];
+
+function referenceCases(): readonly OracleCase[] {
   const name = "reference models";
   const load = () => Promise.reject(new Error("absent"));
   if (!existsSync(reference)) return [{ name, absent: "../shared/reference is not here", load }];
-  return ["gymnasium", "mujoco_warp"].flatMap((folder) => {
+  const all = ["gymnasium", "mujoco_warp"].flatMap((folder) => {
     const files = readdirSync(new URL(`${folder}/`, reference)).filter((f) => f.endsWith(".xml"));
     return files.map((f) => ({ name: `${folder}/${f}`, load: () => loadModel(new URL(`${folder}/${f}`, reference)) }));
   });
+  return sweep(all, UNLIKE_ENVS, ({ name }) => name);
 }
 
 /** Seeds of random models: some in every run, all of them in the full one. */
-export const randomSeeds = (sample = 10, full = 200): number[] =>
+export const randomSeeds = (sample: number, full: number): number[] =>
   Array.from({ length: isFull ? full : sample }, (_, i) => i + 1);
 
-export const randomCases = (sample?: number, full?: number): OracleCase[] =>
-  randomSeeds(sample, full).map((seed) => ({ name: `random model ${seed}`, load: async () => createMjcf(seed) }));
+/** In every run those with flags that no model of test/models has, and with most features at once. */
+const randomCases = (): OracleCase[] =>
+  sweep(randomSeeds(200, 200), ["2", "3", "4", "6", "7", "8"]).map((seed) => ({
+    name: `random model ${seed}`,
+    load: async () => createMjcf(seed),
+  }));
+
+/** Whole steps of a model run in one form in each precision, in the other form in the other; with `test:full` in all. */
+export const formsOf = (place: number, straight: boolean): readonly boolean[] =>
+  isFull ? [true, false] : [(place % 2 === 0) === straight];
 
 /** The models of this repository, those of ../shared/reference, and random ones. */
 export const oracleCases = (): OracleCase[] => [
   ...TEST_MODELS.map((name) => ({ name, load: async () => name })),
-  ...ENV_MODELS.map((name) => ({ name: `envs/${name}`, load: async () => `envs/${name}` })),
-  ...referenceCases(),
-  ...randomCases(),
+  ...[
+    ...ENV_MODELS.map((name) => ({ name: `envs/${name}`, load: async () => `envs/${name}` })),
+    ...referenceCases(),
+    ...randomCases(),
+  ].map((mixed) => ({ ...mixed, isMixed: true })),
 ];
 
 /** max |x - ref| / (1 + max |ref|), infinite if a number is missing or none. `scale`: a larger |ref| to go by. */
@@ -71,8 +86,8 @@ const [STRAIGHT64, ROLLED64, STRAIGHT32, ROLLED32]: readonly How[] = [
 export const HOWS = [STRAIGHT64, ROLLED64, STRAIGHT32, ROLLED32] as const;
 
 /**
- * Each form and each precision once. step.test.ts runs all stages in a row in both forms in float64, forward.test.ts in
- * both in float32.
+ * Each form and each precision once. Of all stages in a row, step.test.ts has one form in float64, forward.test.ts the
+ * other in float32.
  */
 export const STAGE_HOWS: readonly How[] = isFull ? HOWS : [STRAIGHT64, ROLLED32];
 
@@ -178,9 +193,14 @@ export function boundOf(name: string, precision: Precision): number {
  * Compares a stage with MuJoCo's: the fields it writes to the named bounds, and what `check` looks at. Everything that
  * a stage reads is MuJoCo's.
  */
-export async function compareStage(f: Fixture, name: StageName, checks: StageChecks = {}): Promise<void> {
+export async function compareStage(
+  f: Fixture,
+  name: StageName,
+  checks: StageChecks = {},
+  hows: readonly How[] = STAGE_HOWS,
+): Promise<void> {
   if (checks.only?.(f) === false) return;
-  for (const how of STAGE_HOWS) await compare(f, stageOf(name), how, checks);
+  for (const how of hows) await compare(f, stageOf(name), how, checks);
 }
 
 /** The bound of accelerations under constraints: anchors of equality constraints are global points. */
