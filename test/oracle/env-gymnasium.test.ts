@@ -1,12 +1,14 @@
 // the environments against trajectories recorded from real Gymnasium: every recorded step, from the recorded state, in
-// float64 on the CPU, and the standard cases in float32: on the device, or on WebAssembly where kernels take long to compile. With
-// `test:full` every option on the device, since each makes a kernel of its own.
+// float64 on the CPU, and the standard cases in float32: on the device, or on WebAssembly where kernels take long to compile.
+// HumanoidStandup-v5 has the options of Humanoid-v5. With `test:full` every option of each on the device, since each makes a
+// kernel of its own.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
 import type { DeviceChoice } from "../../src/batch/devices.ts";
 import { type EnvId, type RecordedCase, readTrajectories } from "../fixtures/gymnasium/read.ts";
 import { replay, REPLAY_LIMIT, type Replayed, sensitivityOf, where } from "../support/recorded-steps.ts";
+import { isFull, sweep } from "../support/sweep.ts";
 import { envBounds } from "../support/tolerances.ts";
 
 const IDS: EnvId[] = [
@@ -22,17 +24,20 @@ const IDS: EnvId[] = [
   "Humanoid-v5",
   "HumanoidStandup-v5",
 ];
-/** Kernels of these compile for ten seconds and more on a software driver. */
-const LARGE = new Set<EnvId>(["Humanoid-v5", "HumanoidStandup-v5"]);
-const full = process.env.CORRAL_FULL === "1";
+/** Kernels of these compile for seconds on a software driver, and have the parts of Ant's and Hopper's. */
+const LARGE = new Set<EnvId>(["Humanoid-v5", "HumanoidStandup-v5", "Walker2d-v5"]);
 /** Cases whose options are numbers that kernels take as parameters, or the defaults. */
 const STANDARD = /^(default|no_reset_noise|frame_skip_\d+)$/;
 
 /** Cases in float32: what options mean is held in float64, so those that are no standard ones wait for `test:full`. */
 const singleCasesOf = (id: EnvId) =>
-  casesOf(id).filter(([name]) => full || (LARGE.has(id) ? name === "default" : STANDARD.test(name)));
+  casesOf(id).filter(([name]) => isFull || (LARGE.has(id) ? name === "default" : STANDARD.test(name)));
 
 const casesOf = (id: EnvId): [string, RecordedCase][] => readTrajectories(id).cases.map((c) => [c.name, c]);
+
+/** Cases in float64. */
+const doubleCasesOf = (id: EnvId) =>
+  id === "HumanoidStandup-v5" ? sweep(casesOf(id), ["default", "long", "weights"], ([name]) => name) : casesOf(id);
 
 // one share of the device from the first test to the last: its compiled kernels stay
 let holder: VectorEnv;
@@ -125,7 +130,7 @@ const flagsOf = (steps: readonly Replayed[]) => steps.map((s) => `${where(s)}: $
 const expectedFlagsOf = (steps: readonly Replayed[]) => steps.map((s) => `${where(s)}: ${s.expectedFlags}`);
 
 describe.each(IDS)("%s", (id) => {
-  test.each(casesOf(id))("%s in float64", async (_, recorded) => {
+  test.each(doubleCasesOf(id))("%s in float64", async (_, recorded) => {
     const steps = await run(id, recorded, "cpu-f64");
     expect(flagsOf(steps)).toEqual(expectedFlagsOf(steps));
     for (const s of steps) {
@@ -136,7 +141,7 @@ describe.each(IDS)("%s", (id) => {
   });
 
   test.each(singleCasesOf(id))("%s in float32", async (_, recorded) => {
-    const steps = await run(id, recorded, full || !LARGE.has(id) ? undefined : "wasm");
+    const steps = await run(id, recorded, isFull || !LARGE.has(id) ? undefined : "wasm");
     expect(flagsOf(steps)).toEqual(expectedFlagsOf(steps));
     await expectFloat32(id, recorded, steps);
   });
