@@ -14,11 +14,15 @@ import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
 import { bitsOf, cutAfter, CutOff, logOf, stateOf, TINY, trainInto, UPDATES, wordsOf } from "../support/runs.ts";
 import { holdDevice } from "../support/hold-device.ts";
+import { isFull } from "../support/sweep.ts";
 
 holdDevice();
 
 const root = mkdtempSync(join(tmpdir(), "corral-resume-"));
 afterAll(() => rmSync(root, { recursive: true }));
+
+/** On the driver with `test:full`: what a run keeps is of no device, and adaptive PPO and SAC are on the driver. */
+const OFTEN_ON_WASM: TrainOptions = isFull ? TINY : { ...TINY, env: { device: "wasm" } };
 
 const ADAPTIVE = {
   ...TINY,
@@ -49,11 +53,11 @@ const SAC_DISCRETE: TrainOptions = { ...SAC, algo: "sac-discrete", env: { device
 
 describe.each<[string, string, TrainOptions, number, number]>([
   ["ppo, adaptive", "InvertedPendulum-v5", ADAPTIVE, 5, UPDATES],
-  ["ppo", "CartPole", TINY, 5, UPDATES],
+  ["ppo", "CartPole", OFTEN_ON_WASM, 5, UPDATES],
   ["sac", "InvertedPendulum-v5", SAC, 25, 60],
   ["dqn", "CartPole", DQN, 25, 60],
   ["sac of discrete actions", "CartPole", SAC_DISCRETE, 25, 60],
-  ["ppo, async", "InvertedPendulum-v5", { ...TINY, collect: "async", collectThreads: 1 }, 5, UPDATES],
+  ["ppo, async", "InvertedPendulum-v5", { ...OFTEN_ON_WASM, collect: "async", collectThreads: 1 }, 5, UPDATES],
 ])("%s", (name, id, options, from, updates) => {
   test("a run that was cut off goes on to the same bits", async () => {
     const [whole, cut] = [join(root, `whole-${name}`), join(root, `cut-${name}`)];
