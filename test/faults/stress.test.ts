@@ -174,10 +174,17 @@ test.each([
   [["stress", "CartPole", "--until", "never"], "--until is 'never'"],
   [["stress", "CartPole", "--html", "test/none/page.html"], "--html is 'test/none/page.html', which cannot be written"],
   [["stress", "CartPole", "--budget", "-1GiB"], "--budget=VALUE"],
+])("%j is bad usage", async (args, text) => {
+  const { code, stdout, stderr } = await corralInside(args);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(text);
+});
+
+test.each([
   [["stress", "CartPole", "--budget", "2 gigs"], '[bad-bytes] budget is "2 gigs"'],
   [["stress", "CartPole", "--adapter", "embedded", "--until", "OOM"], "Pass --memory"],
   [["stress", "CartPole", "--until", "OOM", "--memory", "1"], '[bad-option] memory is "1"; pass at least 16MiB'],
-])("%j is bad usage", async (args, text) => {
+])("%j is bad usage, which the child says", async (args, text) => {
   const { code, stdout, stderr } = await corral(args);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toContain(text);
