@@ -1,12 +1,12 @@
-// every kernel of every environment compiles without a driver, straight-line in autoreset modes by turns, and rolled; with
-// `test:full` in each
+// every kernel of every environment compiles without a driver, straight-line in autoreset modes by turns; rolled, those of
+// one environment of each kind; with `test:full` all in each
 import { describe, expect, test } from "vitest";
 import { type Autoreset, planVecKernels } from "../../src/env/index.ts";
 import { compileOnNull } from "../../src/gpu/index.ts";
 import { costOf } from "../../src/trace/cost.ts";
-import { ONE_OF_EACH, SHIPPED } from "../support/shipped.ts";
+import { ONE_OF_EACH_KIND, SHIPPED } from "../support/shipped.ts";
+import { isFull } from "../support/sweep.ts";
 
-const full = process.env.CORRAL_FULL === "1";
 const MODES: Autoreset[] = ["next-step", "same-step", "disabled"];
 
 /** Drivers compile in time quadratic in the places of a kernel that touch memory, besides its observations. */
@@ -18,7 +18,7 @@ const MAX_BUFFERS = 8;
 
 /** What a world does when its episode ends is of no environment: the modes take turns. */
 const TURNS: Autoreset[] = ["disabled", "same-step", "next-step", "next-step"];
-const modesOf = (place: number): Autoreset[] => (full ? MODES : [TURNS[place % TURNS.length]]);
+const modesOf = (place: number): Autoreset[] => (isFull ? MODES : [TURNS[place % TURNS.length]]);
 
 describe.each(SHIPPED.map((id, place) => [id, place] as const))("%s", (id, place) => {
   test.each(modesOf(place))("%s", async (autoreset) => {
@@ -35,7 +35,7 @@ describe.each(SHIPPED.map((id, place) => [id, place] as const))("%s", (id, place
   });
 });
 
-test.each(ONE_OF_EACH)("%s, rolled", async (id) => {
+test.each(ONE_OF_EACH_KIND)("%s, rolled", async (id) => {
   const { kernels } = await planVecKernels(id, { numEnvs: 8, unroll: false });
   for (const [name, { code }] of kernels) await compileOnNull(code, `${id} rolled ${name}`, ["main"]);
 });

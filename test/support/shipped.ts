@@ -1,5 +1,6 @@
 // ids of the environments that corral ships: other files of the same process may have registered their own
 import { tasks } from "../../envs/index.ts";
+import { isFull, sweep } from "./sweep.ts";
 
 export const SHIPPED: readonly string[] = tasks.map(({ id }) => id).sort();
 
@@ -10,6 +11,18 @@ const domainOf = (id: string): string => (id.startsWith("dm-") ? id.slice(0, id.
 
 /** All but further tasks of a robot, or of a domain of dm_control; all of them with `test:full`. */
 export const ONE_OF_EACH: readonly string[] = SHIPPED.filter(
-  (id, i) =>
-    process.env.CORRAL_FULL === "1" || (!FURTHER.test(id) && (i === 0 || domainOf(id) !== domainOf(SHIPPED[i - 1]))),
+  (id, i) => isFull || (!FURTHER.test(id) && (i === 0 || domainOf(id) !== domainOf(SHIPPED[i - 1]))),
 );
+
+/** One of each kind of plan and kernel: of Gymnasium, of terrain, with a gait, a table of actions, objects, a chain of 15. */
+export const ONE_OF_EACH_KIND: readonly string[] = sweep(ONE_OF_EACH, [
+  "Ant-v5",
+  "ArmTable",
+  "CartPole",
+  "Go1Rough",
+  "HandTurnCube",
+  "HumanoidStandup-v5",
+  "PickAndPlace",
+  "Pusher-v5",
+  "dm-swimmer-swimmer15",
+]);

@@ -5,7 +5,7 @@ import { planVec, planVecKernels } from "../../../src/env/make.ts";
 import { defaultLimits } from "../../../src/memory/request.ts";
 import { bindingsOf, kernelCode } from "../../../src/rl/device/kernels.ts";
 import { KERNELS, type KernelName } from "../../../src/rl/device/kernel-table.ts";
-import { ONE_OF_EACH } from "../../support/shipped.ts";
+import { ONE_OF_EACH_KIND } from "../../support/shipped.ts";
 
 const emission = emissionFor({ kind: "gpu", subgroupMaxSize: 32 });
 /** WebGPU's maxComputeInvocationsPerWorkgroup and maxComputeWorkgroupStorageSize. */
@@ -19,7 +19,7 @@ const sharedBytes = (code: string): number =>
     return sum + count * (type === "f32" ? 4 : 16);
   }, 0);
 
-describe.each(ONE_OF_EACH)("%s", (id) => {
+describe.each(ONE_OF_EACH_KIND)("%s", (id) => {
   test("fits, with its recorder and its monitor", async () => {
     const options = { numEnvs: 65536, autoreset: "same-step", recorder: true, monitor: { worlds: [0] } } as const;
     const { plan, kernels } = await planVecKernels(id, options, { emission });

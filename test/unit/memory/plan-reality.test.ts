@@ -11,9 +11,8 @@ import { createSimulation, planSimulation, type SimulationOptions } from "../../
 import { ENV_MODELS, loadTestModel } from "../../support/mjcf.ts";
 import { createMjcf } from "../../support/random-mjcf.ts";
 import { watchDevice, type WatchedDevice } from "../../support/watch-device.ts";
-import { ONE_OF_EACH } from "../../support/shipped.ts";
-
-const full = process.env.CORRAL_FULL !== undefined;
+import { ONE_OF_EACH_KIND } from "../../support/shipped.ts";
+import { isFull, sweep } from "../../support/sweep.ts";
 
 // the null adapter makes everything and computes nothing: plans need no driver
 let gpu: GpuDevice;
@@ -69,7 +68,7 @@ describe("what a simulation makes is what was planned", () => {
     ["more than the staging buffers hold", { numEnvs: 5000, iterations: 3 }],
   ];
 
-  const models = full ? ENV_MODELS : (["ant", "hopper", "inverted_pendulum"] as const);
+  const models = sweep(ENV_MODELS, ["ant", "hopper", "inverted_pendulum"]);
   test.each(models.flatMap((name) => cases.map(([what, options]) => [name, what, options] as const)))(
     "%s, %s",
     async (name, _, options) => planIsReality(await loadTestModel(`envs/${name}`), options),
@@ -91,11 +90,11 @@ describe("what a simulation makes is what was planned", () => {
       outputs: fc.subarray(["xpos", "xquat", "qacc", "ncon", "nefc", "cfrc_ext", "sensordata"] as const),
     });
     const property = fc.asyncProperty(options, async ({ seed, numEnvs, shards, applied, few, outputs }) => {
-      const model = await loadModel(createMjcf(seed, { bodies: full ? 8 : 4 }));
+      const model = await loadModel(createMjcf(seed, { bodies: isFull ? 8 : 4 }));
       const most = Math.min(shards, Math.ceil(numEnvs / 8));
       await planIsReality(model, { numEnvs, shards: most, applied, outputs, ...(few ? { nconmax: 2 } : {}) });
     });
-    await fc.assert(property, { numRuns: full ? 150 : 12, endOnFailure: true });
+    await fc.assert(property, { numRuns: isFull ? 150 : 12, endOnFailure: true });
   });
 });
 
@@ -109,9 +108,9 @@ describe("what an environment makes is what was planned", () => {
     ["more than the staging buffers hold", { numEnvs: 9000, frameSkip: 1 }],
   ];
 
-  // every environment in one way, some in every way
-  const all = full ? ONE_OF_EACH : ["Ant-v5", "CartPole"];
-  const each = ONE_OF_EACH.flatMap((id) =>
+  // one of each kind in one way, two in every way; with `test:full` every environment in every way
+  const all = sweep(ONE_OF_EACH_KIND, ["Ant-v5", "CartPole"]);
+  const each = ONE_OF_EACH_KIND.flatMap((id) =>
     (all.includes(id) ? cases : cases.slice(1, 2)).map((one) => [id, ...one] as const),
   );
   test.each(each)("%s, %s", async (id, _, options) => {
