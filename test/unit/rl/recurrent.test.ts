@@ -13,6 +13,7 @@ import type * as Browser from "../../../shaders/browser/policy.d.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";
 import { Ppo, planPpo, Sac } from "../../../src/rl/index.ts";
 import { seenActions } from "../../support/live-policy.ts";
+import { isFull } from "../../support/sweep.ts";
 import { exportBounds } from "../../support/tolerances.ts";
 import { holdDevice } from "../../support/hold-device.ts";
 
@@ -35,7 +36,10 @@ beforeAll(async () => {
 });
 afterAll(() => gpu.close());
 
-const make = (numEnvs = 16): Promise<VectorEnv> => makeVec("CartPole", { numEnvs, seed: 3, device: gpu });
+const make = (numEnvs = 16, device: GpuDevice | "wasm" = gpu): Promise<VectorEnv> =>
+  makeVec("CartPole", { numEnvs, seed: 3, device });
+/** Bits of runs are compared with each other alone, and kernels of memories on the driver by gradients.test.ts. */
+const QUICK = isFull ? undefined : "wasm";
 
 test("history is planned: states of worlds, and one of each sequence", async () => {
   await using env = await make();
@@ -54,8 +58,8 @@ test("history is planned: states of worlds, and one of each sequence", async () 
 });
 
 test("a snapshot goes on with the same bits, and an evaluation changes nothing", async () => {
-  await using env = await make();
-  await using others = await make(5);
+  await using env = await make(16, QUICK);
+  await using others = await make(5, QUICK);
   await using ppo = await Ppo.create(env, OPTIONS);
   for (let i = 0; i < 3; i++) await ppo.iterate();
   const saved = await ppo.snapshot();
@@ -64,7 +68,7 @@ test("a snapshot goes on with the same bits, and an evaluation changes nothing",
   const wanted = await ppo.parameters();
   expect(wanted.every(Number.isFinite)).toBe(true);
 
-  await using second = await make();
+  await using second = await make(16, QUICK);
   await using again = await Ppo.create(second, OPTIONS);
   await again.iterate();
   await again.restore(saved);
