@@ -10,7 +10,7 @@ import type { Randomisation } from "../env/task/task.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import type { PlayedStep } from "../rl/evaluate.ts";
 import { isPolicyFile, playerOfFile, playerOfRun, type Adapt, type Player, type PlayedPolicy } from "./players.ts";
-import { DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
+import { assertAxis, DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import {
   assertInstalled,
@@ -151,6 +151,7 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
   checked("worlds", integer(1), worlds);
   if (!Array.isArray(axes) || axes.length === 0)
     throw new CorralError("bad-sweep", "there is nothing to sweep; pass axes of names and values.");
+  axes.forEach(assertAxis);
   const count = axes.reduce((n, { values }) => n * values.length, 1);
   if (count > MOST_POINTS)
     throw new CorralError(

@@ -64,7 +64,8 @@ export function sweptTask(
   const names = new Map<string, string>();
   for (const [k, axis] of axes.entries()) {
     const { name, values } = axis;
-    checkAxis(axis, names);
+    assertAxis(axis);
+    if (names.has(name)) throw bad(`${inLine(name)} is swept twice; give all its values at once`, { name });
     if (name === DELAY) {
       checkDelays(values);
       names.set(name, name);
@@ -108,9 +109,10 @@ export function sweptTask(
   return { task: { ...task, params, events }, options: { randomise }, params: names };
 }
 
-function checkAxis({ name, values }: SweepAxis, names: ReadonlyMap<string, string>): void {
+/** @throws CorralError bad-sweep for what is no axis */
+export function assertAxis(axis: SweepAxis): void {
+  const { name, values } = Object(axis) as Partial<SweepAxis>;
   if (typeof name !== "string" || name === "") throw bad(`an axis is called ${show(name)}; pass its name`);
-  if (names.has(name)) throw bad(`${inLine(name)} is swept twice; give all its values at once`, { name });
   if (!Array.isArray(values) || values.length === 0 || !values.every(Number.isFinite))
     throw bad(`values of ${inLine(name)} are ${show(values)}; pass finite numbers`, { name });
 }

@@ -113,6 +113,8 @@ describe("what cannot be swept is refused", () => {
   test.each([
     [[{ name: "masss", values: [1] }], "nearest: mass"],
     [[{ name: "mass", values: [] }], "pass finite numbers"],
+    [[{ name: "mass" } as SweepAxis], "values of mass are undefined; pass finite numbers"],
+    [["mass" as unknown as SweepAxis], "an axis is called undefined"],
     [[{ name: "mass", values: [Number.NaN] }], "pass finite numbers"],
     [[{ name: "delay", values: [0.5] }], "whole control steps"],
     [[{ name: "push", values: [1, -1] }], "at least 0"],
