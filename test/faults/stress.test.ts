@@ -41,7 +41,7 @@ export default defineTask({ id: "Hang", frameSkip: 2, maxEpisodeSteps: 100, mode
     const { code, stdout } = await corralFromSources([...args, "--most", "8"]);
     const report = JSON.parse(stdout) as StressReport;
     expect([code, report.name, report.rows.map(({ numEnvs }) => numEnvs)]).toEqual([0, "Hang", [8]]);
-    const wrong = await corralFromSources([...args, "--most", "4"]);
+    const wrong = await corralInside([...args, "--most", "4"]);
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
       "[usage] --from is '8', above --most, which is '4': no batch would be made.\n",

@@ -26,8 +26,12 @@ import {
 import { framesOf, runCollider, runSlots, traceCollider } from "../../support/collider-scene.ts";
 import type { Contact, Pose } from "../../support/collider-scene.ts";
 import { createRandom } from "../../support/mjcf-random.ts";
+import { isFull } from "../../support/sweep.ts";
 import { surfaceDistance } from "../../support/surface-distance.ts";
 import { program, runJs } from "../../support/trace-runner.ts";
+
+/** Sizes of a pair, of 200 poses each; oracle/colliders.test.ts holds contacts of others to MuJoCo's. */
+const SCENES = isFull ? 5 : 3;
 
 const dot = (a: number[], b: number[]) => a.reduce((s, x, i) => s + x * b[i], 0);
 const along = (p: readonly number[], s: number, n: readonly number[]) => p.map((x, i) => x + s * n[i]);
@@ -72,7 +76,7 @@ describe.each(EXACT_KINDS)("%s", (kind) => {
   });
 
   test.each(["random", "aligned"] as const)("makes finite, orthonormal contacts at %s poses", (pose) => {
-    for (const { seed, poses, program: p } of scenes(kind, 5, pose)) {
+    for (const { seed, poses, program: p } of scenes(kind, SCENES, pose)) {
       const frames = poses.map(([a, b]) => framesOf(a, b));
       for (const [precision, tolerance] of [
         ["f64", 1e-14],
@@ -93,7 +97,7 @@ describe.each(EXACT_KINDS)("%s", (kind) => {
 
   test("puts each contact midway between points on the two surfaces", () => {
     const [type1, type2] = kind.split("-");
-    for (const { seed, poses, size1, size2, program: p } of scenes(kind, 5, "random")) {
+    for (const { seed, poses, size1, size2, program: p } of scenes(kind, SCENES, "random")) {
       runCollider(
         p,
         "f64",
@@ -199,7 +203,7 @@ describe.each(EXACT_KINDS)("%s", (kind) => {
   test("is never spared by the bounding test where it makes a contact", () => {
     const [type1, type2] = kind.split("-").map((t) => mjtGeom[t.toUpperCase() as keyof typeof mjtGeom]);
     const margin = 0.05;
-    for (const { seed, poses, size1, size2, program: p } of scenes(kind, 5, "random", margin)) {
+    for (const { seed, poses, size1, size2, program: p } of scenes(kind, SCENES, "random", margin)) {
       const [rbound1, rbound2] = [boundingRadius(type1, size1 as never), boundingRadius(type2, size2 as never)];
       // twice as far apart: at the others a plane is near everything
       const frames = poses.map(([a, b]) =>
@@ -223,7 +227,7 @@ describe.each(EXACT_KINDS)("%s", (kind) => {
 });
 
 test.each(["sphere-sphere", "capsule-capsule"] as const)("%s gives the same contact for the swapped pair", (kind) => {
-  for (const { seed, poses, size1, size2, program: p } of scenes(kind, 5, "random")) {
+  for (const { seed, poses, size1, size2, program: p } of scenes(kind, SCENES, "random")) {
     const swapped = traceCollider(kind, size2, size1, 10);
     const ours = runCollider(
       p,
