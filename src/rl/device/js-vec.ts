@@ -43,7 +43,8 @@ export function learnerEnvOf(env: LearnerEnv | JsVec): LearnerEnv {
 }
 
 /** Throws `bad-env` for a count of worlds that cannot be, and for spaces that are none. */
-function assertSizes({ id = "JsVec", numEnvs, singleObservationSpace: seen, singleActionSpace: taken }: JsVec): void {
+function assertSizes(own: JsVec): void {
+  const { id = "JsVec", numEnvs, singleObservationSpace: seen, singleActionSpace: taken, worldIds } = own;
   const bad = (name: string, value: unknown, want: string) =>
     new CorralError("bad-env", `${name} of ${id} is ${show(value)}; pass ${want}.`, { id, name });
   if (!Number.isInteger(numEnvs) || numEnvs < 1 || numEnvs > MOST_WORLDS)
@@ -52,6 +53,8 @@ function assertSizes({ id = "JsVec", numEnvs, singleObservationSpace: seen, sing
   if (seen.kind !== "box" || !(seen.size >= 1)) throw bad("singleObservationSpace", seen, "a Box");
   if (!kinds.includes(taken.kind) || !(taken.size >= 1))
     throw bad("singleActionSpace", taken, "a Box, Discrete or MultiDiscrete");
+  if (worldIds !== undefined && worldIds.length !== numEnvs)
+    throw bad("worldIds", worldIds, `${numEnvs} ids, one for each world`);
 }
 
 const padded = (n: number): number => 4 * Math.ceil(n / 4);

@@ -211,6 +211,9 @@ describe("environments that cannot be", () => {
     expect(() => learnerEnvOf(Object.assign(new Counting(), { step: 5 as never }))).toThrow(
       /bad-env.*step.* is 5; pass/,
     );
+    expect(() => learnerEnvOf(Object.assign(new Counting(), { worldIds: [7] }))).toThrow(
+      "[bad-env] worldIds of Counting is [7]",
+    );
     expect(() => learnerEnvOf(Object.assign(new Counting(), { numEnvs: 1e9 }))).toThrow(/bad-env.*numEnvs of Counting/);
     expect(() => learnerEnvOf(Object.assign(new Counting(), { singleActionSpace: "box" }))).toThrow(
       /singleActionSpace/,
