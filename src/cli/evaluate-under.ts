@@ -51,6 +51,8 @@ export async function runUnder(source: string, { under, episodes, worlds, seed, 
   print(table(rowsOf(report), 0));
   const told = toldOf(report);
   if (told.length > 1) print(`what the task reports, means\n${table(told, 2)}`);
+  const ends = endsOf(report);
+  if (ends.length > 1) print(`what ended episodes early\n${table(ends, 1)}`);
 }
 
 /** Numbers of the task: of all steps, and of the last ones, where what sums up is to be read. */
@@ -64,6 +66,13 @@ function toldOf({ results }: UnderReport): string[][] {
     ...results.map((r) => [r.under, "all steps", ...numbers(r.infos)]),
     ...results.map((r) => [r.under, "last steps", ...numbers(r.lasts)]),
   ];
+}
+
+/** What ended episodes, where more than one condition may. */
+function endsOf({ results }: UnderReport): string[][] {
+  const names = Object.keys(results[0].endedBy);
+  if (names.length < 2 || results.every((r) => r.terminated === 0)) return [];
+  return [["under", ...names], ...results.map((r) => [r.under, ...names.map((name) => percent(r.endedBy[name]))])];
 }
 
 function rowsOf({ results }: UnderReport): string[][] {

@@ -37,6 +37,8 @@ export interface Played {
   readonly lengths: Float64Array;
   readonly terminated: Uint8Array;
   readonly success: Float64Array | undefined;
+  /** Episodes that each condition of `terminated` ended, by its name. */
+  readonly endedBy: Readonly<Record<string, number>>;
   /** Means over all steps of what the task reports. */
   readonly infos: Readonly<Record<string, number>>;
   /** Means of it over the last steps of the episodes. */
@@ -61,6 +63,7 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
   const [returns, lengths, terminated] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
   const success = env.spec.shape.infos.includes("success") ? new Float64Array(n) : undefined;
   const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, [0, 0]]));
+  const endedBy: Record<string, number> = Object.fromEntries(env.spec.shape.terminations.map((name) => [name, 0]));
   const most = env.maxEpisodeSteps < Infinity ? env.maxEpisodeSteps : ENDLESS_STEPS;
   for (let t = 0; t < most && open.includes(1); t++) {
     const result = await env.step(Array.from(await act(env.observations)));
@@ -83,6 +86,7 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
       lengths[w] = t + 1;
       terminated[w] = result.terminated[w];
       if (told) success[w] = told[w];
+      if (over[w] !== 0) for (const name of result.infos.endedBy(w)) if (name in endedBy) endedBy[name]++;
       open[w] = over[w] ? 0 : 1;
     }
     tell?.({ steps: t + 1, most, over: n - open.reduce((sum, x) => sum + x, 0) });
@@ -91,7 +95,7 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
   const steps = lengths.reduce((sum, x) => sum + x, 0);
   const infos = Object.fromEntries([...sums].map(([name, [all]]) => [name, all / steps]));
   const lasts = Object.fromEntries([...sums].map(([name, [, last]]) => [name, last / n]));
-  return { returns, lengths, terminated, success, infos, lasts };
+  return { returns, lengths, terminated, success, endedBy, infos, lasts };
 }
 
 /** Episodes that were played in parts, in order. */
@@ -113,6 +117,9 @@ export function joinPlayed(parts: readonly Played[]): Played {
     lengths: Float64Array.from(all(({ lengths }) => lengths)),
     terminated: Uint8Array.from(all(({ terminated }) => terminated)),
     success: parts[0].success && Float64Array.from(all(({ success }) => success!)),
+    endedBy: Object.fromEntries(
+      Object.keys(parts[0].endedBy).map((name) => [name, total(parts.map(({ endedBy }) => endedBy[name]))]),
+    ),
     infos: means("infos", steps),
     lasts: means("lasts", episodes),
   };

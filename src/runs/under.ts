@@ -46,6 +46,8 @@ export interface UnderResult {
   readonly meanLength: number;
   readonly terminated: number;
   readonly success: number | undefined;
+  /** The part of episodes that each condition of `terminated` ended, by its name; several may end one. */
+  readonly endedBy: Readonly<Record<string, number>>;
   /** Means over all control steps of the numbers that the task reports (`info`), by name. */
   readonly infos: Readonly<Record<string, number>>;
   /** Means of them over the last steps of episodes: what sums up, such as an angle turned, is read here. */
@@ -115,7 +117,7 @@ function joined(parts: readonly Part[]): Part {
 }
 
 function resultOf(under: Under, { device, played, actions }: Part, first: UnderResult | undefined): UnderResult {
-  const { returns, lengths, terminated, success, infos, lasts } = played;
+  const { returns, lengths, terminated, success, endedBy, infos, lasts } = played;
   const differences = first && returns.map((x, i) => x - first.returns[i]);
   return {
     under,
@@ -126,6 +128,7 @@ function resultOf(under: Under, { device, played, actions }: Part, first: UnderR
     meanLength: meanOf(lengths),
     terminated: meanOf(terminated),
     success: success && meanOf(success.map((x) => Number(x !== 0))),
+    endedBy: Object.fromEntries(Object.entries(endedBy).map(([name, count]) => [name, count / returns.length])),
     infos,
     lasts,
     gap: differences && { mean: meanOf(differences), stderr: stderrOf(differences) },

@@ -90,6 +90,29 @@ test("what plays is told with each control step, episodes that are over too", as
   }
 });
 
+test("which condition ended episodes, where several may", async () => {
+  const task = defineTask({
+    ...taskOf("InvertedPendulum-v5"),
+    id: "EndedBy",
+    terminated: { left: "qpos[1] > 0.1", right: "qpos[1] < -0.1", never: "qpos[0] > 9" },
+  });
+  register(task as never);
+  const policy = join(folder, "ended.safetensors");
+  await exportPolicy(runOf("pendulum"), { format: "safetensors", to: policy });
+  const given = { under: ["corral", "mujoco"], episodes: 6, seed: 5, env: { ...env, env: "EndedBy" } } as const;
+  for (const worlds of [undefined, 4]) {
+    const { results } = await evaluateUnder(policy, { ...given, worlds, encode: encodePolicyOnnx });
+    for (const { endedBy, terminated } of results) {
+      expect(Object.keys(endedBy)).toEqual(["left", "right", "never"]);
+      expect([endedBy.left + endedBy.right, endedBy.never]).toEqual([terminated, 0]);
+      expect(terminated).toBe(1);
+    }
+  }
+  const flags = ["--env", "EndedBy", "--under", "corral", "--episodes", "4", "--device", "wasm"];
+  const { stdout } = await corralInside(["evaluate", policy, ...flags]);
+  expect(stdout).toMatch(/what ended episodes early\n +under +left +right +never\n +corral +\d+ % +\d+ % +0 %/);
+});
+
 test("what sums up is read at the ends of episodes", async () => {
   const task = defineTask({
     ...taskOf("InvertedPendulum-v5"),
