@@ -1,3 +1,5 @@
+// models that are kept on disk, and found there by a process that comes later
+// alone in its process, since whether compiling was slow is known by the process: @vitest-environment-options {"alone":"model-cache"}
 import { spawnSync } from "node:child_process";
 import {
   existsSync,
