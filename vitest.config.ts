@@ -42,13 +42,15 @@ export default defineConfig(async ({ mode }) => ({
   resolve: { alias: [{ find: /^\.\.\/core\/worker\.ts$/, replacement: join(ROOT, "test/support/worker.ts") }] },
   test: {
     ...(await projects()),
-    setupFiles: ["test/support/fast-check.ts", "test/support/as-found.ts"],
+    setupFiles: ["test/support/fast-modules.ts", "test/support/fast-check.ts", "test/support/as-found.ts"],
     // a driver that crashes takes one file down, not the run: the next one begins another process
     pool: "forks",
     // files share processes: to load the sources, compile MuJoCo and warm up takes each 1.5 s. A file that counts what its
     // process has, or replaces a module that others have loaded, has one alone by its own @vitest-environment-options
     isolate: false,
     maxWorkers: 2,
+    // traces outlive a nursery of 16 MiB, which copies them
+    execArgv: ["--max-semi-space-size=64", "--min-semi-space-size=32"],
     sequence: { sequencer: LongFirst },
     testTimeout: mode === "full" ? FULL_PATIENCE_MS : PATIENCE_MS,
     hookTimeout: PATIENCE_MS,
