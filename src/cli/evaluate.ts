@@ -43,7 +43,8 @@ side, and prints returns, lengths and how many episodes ended early (and how man
                        and prints the gap: the mean difference of returns, episode by episode, with its error; of onnx
                        also the largest difference of an action, in parts of its range
                        and what the task reports (info): means over all steps, and over the last steps of episodes, where
-                       what sums up is read; and which conditions ended episodes. With --sweep: returns and gaps on each point of the grid
+                       what sums up is read; and which conditions ended episodes. With --sweep: returns and gaps on
+                       each point of the grid
   --env ENV            id or task file that a policy of a file plays in; by default the one that it names
   --episodes N         of each point (16)
   --worlds N           that play at the same time, at most (4096; under mujoco as many as 1 GiB holds)

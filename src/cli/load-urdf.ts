@@ -38,11 +38,11 @@ export async function loadUrdf(path: string, copy: string): Promise<LoadedUrdf> 
 async function mendedCopy(path: string, copy: string, refused: Error): Promise<LoadedUrdf | undefined> {
   const folder = treePath(dirname(copy));
   let text = movedUrdf(readFileSync(path, "utf8"), treePath(resolve(path)), folder, hostTree(new Map()));
-  let said = refused.message;
   const mends: string[] = [];
-  if (mendUrdf(text, said) !== undefined && existsSync(copy))
-    throw new UsageError(`${copy} is there already. Choose another name, or move it.`);
-  for (let mended = mendUrdf(text, said); mended !== undefined; mended = mendUrdf(text, said)) {
+  let mended = mendUrdf(text, refused.message);
+  while (mended !== undefined) {
+    if (mends.length === 0 && existsSync(copy))
+      throw new UsageError(`${copy} is there already. Choose another name, or move it.`);
     text = mended.text;
     mends.push(mended.note);
     try {
@@ -51,7 +51,7 @@ async function mendedCopy(path: string, copy: string, refused: Error): Promise<L
     } catch (error) {
       rmSync(copy, { force: true });
       if (!refusedByMujoco(error)) throw error;
-      said = error.message;
+      mended = mendUrdf(text, error.message);
     }
   }
   return undefined;

@@ -12,6 +12,8 @@ import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
 import { writeOutput } from "./write-output.ts";
 
+type Urdf = Pick<LoadedUrdf, "model" | "file">;
+
 /** Names of the joints that carry a robot. */
 const legsOf = ({ model }: Robot, feet: readonly number[]): ReadonlySet<string> =>
   new Set(
@@ -51,22 +53,12 @@ function explained(error: unknown, isFree: boolean): unknown {
  * Writes the scene of a URDF, `file` from there, and says what the robot got.
  * @throws CorralError no-free-base, mujoco-memory
  */
-export async function writeUrdfScene(
-  ...given: [name: string, scene: string, urdf: Pick<LoadedUrdf, "model" | "file">, isFree: boolean]
-): Promise<string[]> {
-  try {
-    return await writeScene(...given);
-  } catch (error) {
-    throw explained(error, given[3]);
-  }
-}
+export const writeUrdfScene = (name: string, scene: string, urdf: Urdf, isFree: boolean): Promise<string[]> =>
+  writeScene(name, scene, urdf, isFree).catch((error: unknown) => {
+    throw explained(error, isFree);
+  });
 
-async function writeScene(
-  name: string,
-  scene: string,
-  { model, file }: Pick<LoadedUrdf, "model" | "file">,
-  isFree: boolean,
-): Promise<string[]> {
+async function writeScene(name: string, scene: string, { model, file }: Urdf, isFree: boolean): Promise<string[]> {
   const write = async (options: SceneOptions) => {
     writeOutput(scene, urdfScene(name, model, options));
     return robotOf(await loadModel(scene));

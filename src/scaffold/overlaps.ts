@@ -2,6 +2,7 @@
 import { listen } from "../model/mujoco.ts";
 import { withMuJoCo } from "../model/oracle.ts";
 import type { Model } from "../model/model.ts";
+import { kinematicsOf } from "./straight-legs.ts";
 
 /** m; hulls of neighbours are deeper in one another, and push joints to where nobody wants them. */
 const DEEP = 1e-3;
@@ -10,9 +11,8 @@ const DEEP = 1e-3;
 export function overlapsOf(model: Model, qpos: ArrayLike<number>): Promise<(readonly [string, string])[]> {
   return withMuJoCo(model, (oracle) => {
     const { mujoco, model: m, data } = oracle;
-    oracle.write("qpos", qpos);
+    kinematicsOf(oracle, qpos);
     listen(() => {
-      mujoco.mj_kinematics(m, data);
       mujoco.mj_comPos(m, data);
       mujoco.mj_collision(m, data);
     });
