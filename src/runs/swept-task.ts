@@ -151,7 +151,7 @@ function assertUndrawn(name: string, drawn: Readonly<Record<string, Randomisatio
   if (name === FRICTION) own.add("pair_friction");
   const others = Object.keys(drawn).filter((other) => fieldsOf(drawn[other]).some((field) => own.has(field)));
   if (others.length === 0) return;
-  const fields = listed([...own]);
+  const fields = listed([...own].filter((field) => others.some((other) => fieldsOf(drawn[other]).includes(field))));
   throw bad(
     `the task draws ${fields} itself, in ${listed(others)}; sweep ${RANDOMISE}${others[0]} in place of ${name}`,
     {
