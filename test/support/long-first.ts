@@ -1,4 +1,5 @@
-// the order of files: those that take long first, so that both workers end together
+// the order of files: those that are alone in their process, then those that take long, so that both workers end together
+import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files of 15 seconds and more on two quiet cores, the longest first. */
@@ -34,14 +35,19 @@ const LONG = [
   "faults/device-loss",
 ].map((name) => `/test/${name}.test.ts`);
 
-const placeOf = ({ moduleId }: TestSpecification): number => {
+const longPlaceOf = ({ moduleId }: TestSpecification): number => {
   const place = LONG.findIndex((end) => moduleId.endsWith(end));
   return place < 0 ? LONG.length : place;
 };
 
+/** A process that files share ends where the next one is alone, and another one has to load and warm up what it had. */
+const isAlone = ({ moduleId }: TestSpecification): boolean =>
+  /^\/\/.*@vitest-environment-options/m.test(readFileSync(moduleId, "utf8"));
+
 /** Vitest's order otherwise. */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
+    const places = new Map(files.map((file) => [file, (isAlone(file) ? -LONG.length - 1 : 0) + longPlaceOf(file)]));
+    return (await super.sort(files)).sort((a, b) => places.get(a)! - places.get(b)!);
   }
 }
