@@ -308,15 +308,15 @@ describe("on the GPU", () => {
   test("a batch over its budget is refused with the plan, or shrunk", async () => {
     const watch = watchDevice(gpu);
     const options = { numEnvs: 100_000, device: gpu, budget: "16MiB" } as const;
-    const error = await makeVec("Ant-v5", options).catch((e: unknown) => e);
+    const error = await makeVec("InvertedPendulum-v5", options).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(BudgetExceededError);
     expect(watch.made.createBuffer).toBe(0);
     watch.remove();
 
-    await using env = await makeVec("Ant-v5", { ...options, onOverBudget: "shrink" });
+    await using env = await makeVec("InvertedPendulum-v5", { ...options, onOverBudget: "shrink" });
     expect(env.numEnvs).toBeGreaterThan(1000);
     expect(env.plan.totalBytes).toBeLessThanOrEqual(16 * 2 ** 20);
     const { observations } = await env.reset();
-    expect(observations.length).toBe(105 * env.numEnvs);
+    expect(observations.length).toBe(4 * env.numEnvs);
   });
 });
