@@ -120,6 +120,7 @@ export function bindingLimits(arena: ArenaLayout): (keyof PlanLimits)[] {
       return ["maxStorageBufferBindingSize", "maxBufferSize"];
     case "uniform":
       return ["maxUniformBufferBindingSize", "maxBufferSize"];
+    case "slots":
     case "staging":
     case "upload":
       return ["maxBufferSize"];

@@ -7,10 +7,11 @@ export type ElementType = "f32" | "i32" | "u32";
 export const elementBytes: Readonly<Record<ElementType, number>> = { f32: 4, i32: 4, u32: 4 };
 
 /**
- * How a buffer is used: storage that kernels read, storage that they write, a uniform, a buffer mapped for reading
- * (what the host reads back), a buffer mapped for writing (what the host sends).
+ * How a buffer is used: storage that kernels read, storage that they write, a uniform, slots (a uniform of which
+ * a kernel binds a small piece), a buffer mapped for reading (what the host reads back), a buffer mapped for writing (what
+ * the host sends).
  */
-export type Access = "read" | "read_write" | "uniform" | "staging" | "upload";
+export type Access = "read" | "read_write" | "uniform" | "slots" | "staging" | "upload";
 
 /**
  * `tiles`: `[world / W][field / 4][W]` of vec4, each field of a world padded to vec4; `rows`: each field as a row-major
@@ -214,8 +215,8 @@ function checkArena(arena: ArenaRequest): Required<ArenaRequest> {
 
   const perWorld = fields.some((field) => (field.perWorld ?? 0) > 0);
   const scope = arena.scope ?? (perWorld ? "shard" : "batch");
-  if (access === "uniform" && perWorld)
-    throw badPlan(`uniform arena ${name} has elements per world; put them in storage`);
+  if ((access === "uniform" || access === "slots") && perWorld)
+    throw badPlan(`${access} arena ${name} has elements per world; put them in storage`);
   if (!isCount(copies) || copies < 1) throw badPlan(`copies of arena ${name} is ${copies}; it is at least 1`);
 
   if (window !== null) {

@@ -9,6 +9,7 @@ const USAGE: Readonly<Record<Access, number>> = {
   read: STORAGE | COPY_SRC | COPY_DST,
   read_write: STORAGE | COPY_SRC | COPY_DST,
   uniform: UNIFORM | COPY_DST,
+  slots: UNIFORM | COPY_DST,
   staging: MAP_READ | COPY_DST,
   upload: MAP_WRITE | COPY_SRC,
 };

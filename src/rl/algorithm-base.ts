@@ -48,8 +48,6 @@ export abstract class AlgorithmBase<
   readonly env: LearnerEnv;
   readonly config: C;
   readonly seed: number | bigint;
-  /** Every byte that the learner holds on its device. */
-  readonly plan: Plan;
   /** Updates and env steps so far. */
   iteration = 0;
   envSteps = 0;
@@ -65,10 +63,14 @@ export abstract class AlgorithmBase<
     this.env = env;
     this.config = config;
     this.seed = seed;
-    this.plan = learner.plan;
     this.learner = learner;
     this.bound = bound;
     this.mutex = new CallMutex(`the learner of ${env.id}`);
+  }
+
+  /** Every byte that the learner holds on its device. */
+  get plan(): Plan {
+    return this.learner.plan;
   }
 
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
@@ -114,6 +116,11 @@ export abstract class AlgorithmBase<
   evaluate(env: LearnerEnv | JsVec, options: EvaluateOptions = {}): Promise<Evaluation> {
     onlyOptions("an evaluation", options, EVALUATE_OPTIONS);
     return this.mutex.exclusive("evaluate", () => this.play(learnerEnvOf(env), options));
+  }
+
+  /** Takes what the first evaluation in an environment would take, on WebAssembly alone. Throws `budget-exceeded`. */
+  async prepareEvaluation(env: LearnerEnv): Promise<void> {
+    if (env.wasm) await this.mutex.exclusive("prepare an evaluation", () => this.learner.bindEnv(env));
   }
 
   protected play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {

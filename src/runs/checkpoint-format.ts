@@ -61,7 +61,7 @@ const fieldKind: Kind<FieldLayout> = object<FieldLayout>({
 
 const layoutKind: Kind<ArenaLayout> = object<ArenaLayout>({
   name,
-  access: oneOf("read", "read_write", "uniform", "staging", "upload"),
+  access: oneOf("read", "read_write", "uniform", "slots", "staging", "upload"),
   layout: oneOf("tiles", "rows"),
   scope: oneOf("shard", "batch"),
   copies: count,

@@ -14,7 +14,7 @@ import { defaultLimits, wasmLimits, type BudgetView, type HostBytes, type PlanLi
 import { planLearner } from "../rl/ppo/arenas.ts";
 import { fileBytes } from "../rl/replay/file-rows.ts";
 import type { ReplayShape } from "../rl/replay/replay.ts";
-import { planHostRows } from "../rl/replay/host-rows.ts";
+import { planHostRows, type RowsShape } from "../rl/replay/host-rows.ts";
 import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { shapesOf } from "../rl/networks/networks.ts";
 import { ppoShapes } from "../rl/ppo/named-parameters.ts";
@@ -39,9 +39,9 @@ import { collectorEnv, defaultsOf, evalEnvsOf, settle, trainingEnv, type Setting
 import { runOptionsOf, type TrainOptions } from "./options.ts";
 import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
-/** Who holds bytes of the device. */
+/** Who holds bytes of the device; on wasm a replay in memory and worlds that collect are of the same budget. */
 export interface RunPart {
-  readonly name: "environments" | "evaluation" | "learner";
+  readonly name: "environments" | "evaluation" | "learner" | "replay" | "collector";
   readonly plan: Plan;
 }
 
@@ -72,6 +72,8 @@ export class RunPlanner {
   readonly #settings: Settings;
   readonly #defined: Defined;
   #known: PlannedBatch | undefined;
+  /** Of the worlds that were asked for. */
+  #collecting: Plan | undefined;
 
   private constructor(id: string, options: TrainOptions, limits: PlanLimits, defined: Defined) {
     this.id = id;
@@ -87,7 +89,9 @@ export class RunPlanner {
     await emitterReady();
     const { budget: _, ...env } = trainingEnv(id, options) as Record<string, unknown>;
     const defined = await defineVec(id, { ...env, autoreset: "next-step", numEnvs, seed });
-    return new RunPlanner(id, options, limits, defined);
+    const planner = new RunPlanner(id, options, limits, defined);
+    if (planner.#onWasm) planner.#collecting = await planner.#collectorPlan(numEnvs);
+    return planner;
   }
 
   /** The parts with so many worlds. Not `exact`: without the constants of kernels, which are traced for them. */
@@ -98,6 +102,7 @@ export class RunPlanner {
       { name: "environments", plan: environments },
       { name: "evaluation", plan: evaluation },
       { name: "learner", plan: this.#learner(numEnvs, [environments, evaluation]) },
+      ...(this.#onWasm ? this.#hostParts(numEnvs) : []),
     ];
   }
 
@@ -185,23 +190,24 @@ export class RunPlanner {
     return { config, shapes: ppoShapes(shape) };
   }
 
-  /** What lies on the host beside the device. */
+  /** What lies on the host beside the device and its budget. */
   async host(numEnvs: number): Promise<HostBytes[]> {
-    const env = this.#env(numEnvs);
-    const { algo } = this.#options;
-    if (algo === "dqn" || algo === "sac-discrete") {
-      const settle = algo === "dqn" ? settleDqn : settleSacDiscrete;
-      const { shape, config } = settle(env, this.#replayConfig());
-      return this.#replayBytes(shape, config.storage);
-    }
-    if (algo !== "sac") {
-      const { shape, config } = settlePpo(env, this.#config());
-      return this.#collector(() => ppoCollecting(shape, config, env.singleActionSpace));
-    }
-    const { shape, config } = settleSac(env, this.#replayConfig());
-    const steps = config.collectSteps;
-    const collector = this.#collector(() => ({ ...sacCollecting(shape, config, env.singleActionSpace), steps }));
-    return [...this.#replayBytes(shape, config.storage), ...(await collector)];
+    const rows = this.#rows(numEnvs);
+    const file = rows?.storage === "file" ? [{ name: "the replay, on the disk", bytes: fileBytes(rows) }] : [];
+    if (this.#onWasm) return file;
+    const memory = rows?.storage === "host" ? [{ name: "the replay", bytes: planHostRows(rows).totalBytes }] : [];
+    const collector = await this.#collectorPlan(numEnvs);
+    const worlds = collector ? [{ name: "worlds that collect", bytes: collector.totalBytes }] : [];
+    return [...file, ...memory, ...worlds];
+  }
+
+  /** The same where the device's budget is that of the host. */
+  #hostParts(numEnvs: number): RunPart[] {
+    const rows = this.#rows(numEnvs);
+    return [
+      ...(rows?.storage === "host" ? [{ name: "replay", plan: planHostRows(rows) } as const] : []),
+      ...(this.#collecting ? [{ name: "collector", plan: this.#collecting } as const] : []),
+    ];
   }
 
   #replayConfig(): object {
@@ -209,26 +215,35 @@ export class RunPlanner {
     return config.storage === "file" ? { ...config, replayFile: "planned" } : config;
   }
 
-  #replayBytes(
-    { env, capacity }: Pick<ReplayShape, "env" | "capacity">,
-    storage: "gpu" | "host" | "file",
-  ): HostBytes[] {
+  /** The rows of a replay, and where they lie; undefined of PPO. */
+  #rows(numEnvs: number): (RowsShape & { readonly storage: "gpu" | "host" | "file" }) | undefined {
+    const { algo = "ppo" } = this.#options;
+    if (algo === "ppo") return undefined;
+    const settle = { sac: settleSac, "sac-discrete": settleSacDiscrete, dqn: settleDqn }[algo];
+    const { shape, config } = settle(this.#env(numEnvs), this.#replayConfig());
+    const { env, capacity } = shape as Pick<ReplayShape, "env" | "capacity">;
     const { numEnvs: worlds, observations, actions } = env;
-    const rows = { id: this.id, worlds, capacity, observations, actions };
-    if (storage === "gpu") return [];
-    if (storage === "host") return [{ name: "the replay", bytes: planHostRows(rows).totalBytes }];
-    return [{ name: "the replay, on the disk", bytes: fileBytes(rows) }];
+    return { id: this.id, worlds, capacity, observations, actions, storage: config.storage };
   }
 
-  async #collector(collecting: () => CollectorOptions): Promise<HostBytes[]> {
+  /** What worlds that collect take; undefined where none do. */
+  async #collectorPlan(numEnvs: number): Promise<Plan | undefined> {
     const { collect, collectThreads: threads = 1 } = this.#settings;
-    if (collect !== "async") return [];
-    const plan = await planCollector(this.id, {
+    if (collect !== "async") return undefined;
+    const env = this.#env(numEnvs);
+    const collecting = (): CollectorOptions => {
+      if (this.#options.algo !== "sac") {
+        const { shape, config } = settlePpo(env, this.#config());
+        return ppoCollecting(shape, config, env.singleActionSpace);
+      }
+      const { shape, config } = settleSac(env, this.#replayConfig());
+      return { ...sacCollecting(shape, config, env.singleActionSpace), steps: config.collectSteps };
+    };
+    return planCollector(this.id, {
       ...collecting(),
       threads,
       env: collectorEnv(trainingEnv(this.id, this.#options)),
     });
-    return [{ name: "worlds that collect", bytes: plan.totalBytes }];
   }
 
   /** The most worlds that train within a budget, or within the limits alone, and what ends it there. */

@@ -73,6 +73,7 @@ async function make(id: string, settings: Settings, learning: Made, env: object)
           : algo === "dqn"
             ? await hold(Dqn.create(held.env, { ...(config as Partial<DqnConfig>), ...replay, seed }))
             : await hold(Ppo.create(held.env, { ...(config as Partial<PpoConfig>), seed, totalSteps: steps }));
+    await algorithm.prepareEvaluation(held.evalEnv);
     if (learning.start) await adoptStart(algorithm, learning.start, held.env.spec.shape);
     const whole = async (algorithm: Algorithm): Promise<Held> => {
       return { ...held, algorithm, update: await updateOf(algorithm, held.env, settings) };
@@ -154,13 +155,18 @@ export class TrainingRun implements AsyncDisposable {
     return this.#held.env;
   }
 
-  /** Bytes that the run holds on the device, by who holds them. */
+  /** Bytes that the run holds in the budget of its device, by who holds them. */
   get memory(): readonly (readonly [name: string, bytes: number])[] {
     const { env, evalEnv, algorithm } = this.#held;
+    const learner = algorithm instanceof Overlapped ? algorithm.learner : algorithm;
+    // without an adapter all of it is of one budget
+    const rows = env.wasm && (learner.config as { readonly storage?: string }).storage === "host";
     return [
       ["environments", env.plan.totalBytes],
       ["evaluation", evalEnv.plan.totalBytes],
       ["learner", algorithm.plan.totalBytes],
+      ...(rows ? ([["replay", (learner as Sac).replayBytes]] as const) : []),
+      ...(env.wasm && algorithm instanceof Overlapped ? ([["collector", algorithm.collector.bytes]] as const) : []),
     ];
   }
 

@@ -27,6 +27,7 @@ const CONTACT: readonly FieldName[] = [
   "contact_geom",
   "contact_dim",
   "contact_includemargin",
+  "contact_friction",
   "contact_efc_address",
   "contact_force",
 ];
@@ -61,6 +62,8 @@ function contactsOf({ mujoco, model, data, contacts }: Oracle): Record<string, n
       contact_geom: [...c.geom],
       contact_dim: [c.dim],
       contact_includemargin: [c.includemargin],
+      // MuJoCo keeps what it does not use too
+      contact_friction: Array.from(c.friction as ArrayLike<number>, (x, k) => (c.dim > k + 1 ? x : 0)),
       contact_efc_address: [c.efc_address],
       contact_force: force,
     };

@@ -41,8 +41,9 @@ export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
     const text = `${name} is ${show(value)}; reset takes { seed, options: { mask, params } }.`;
     throw new CorralError("bad-option", text, { value });
   }
-  const { seed, options = {}, ...rest } = given;
-  const { mask, reset_mask = mask, params = {}, ...others } = options;
+  const { seed, options, ...rest } = given;
+  // none, as Gymnasium's default is
+  const { mask, reset_mask = mask, params = {}, ...others } = options ?? {};
   const unknown = [...Object.keys(rest), ...Object.keys(others)][0];
   if (unknown !== undefined) {
     throw new CorralError(

@@ -77,7 +77,7 @@ function putContacts(m: ModelView, d: WorldData, e: Evaluation, put: Put, at: Va
     put(
       "contact_friction",
       index,
-      Array.from({ length: 5 }, (_, k) => cone.friction[k] ?? 0),
+      Array.from({ length: 5 }, (_, k) => select(gt(cone.condim, k + 1), cone.friction[k] ?? 0, 0, "f32")),
     );
     put("contact_dim", index, [cone.condim]);
     put(

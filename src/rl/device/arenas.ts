@@ -37,9 +37,10 @@ export const sharedArena = (name: string, vec4s: number, remedy?: string): Arena
   fields: [{ name, group: "learner", type: "f32", shared: 4 * vec4s, ...(remedy ? { remedy } : {}) }],
 });
 
-export const uniformArena = (name: string, words: number): ArenaRequest => ({
+/** Numbers of jobs or of passes: a kernel binds those of one. */
+export const slotsArena = (name: string, words: number): ArenaRequest => ({
   name,
-  access: "uniform",
+  access: "slots",
   scope: "batch",
   fields: [{ name, group: "learner", type: "u32", shared: words }],
 });

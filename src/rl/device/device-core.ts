@@ -35,7 +35,6 @@ export async function hold<T>(
 
 export class DeviceCore implements AsyncDisposable {
   readonly backing: Backing;
-  readonly plan: Plan;
   readonly uniforms = new Uniforms();
   /** Arenas that a snapshot holds, between two updates. */
   readonly #kept: readonly string[];
@@ -45,8 +44,12 @@ export class DeviceCore implements AsyncDisposable {
 
   protected constructor(backing: Backing, kept: readonly string[]) {
     this.backing = backing;
-    this.plan = backing.plan;
     this.#kept = kept;
+  }
+
+  /** Every byte that it holds. */
+  get plan(): Plan {
+    return this.backing.plan;
   }
 
   /** Words of an arena. */

@@ -4,7 +4,7 @@ import { CorralError } from "../../core/errors.ts";
 import { later } from "../../core/host.ts";
 import { WORTH_THREADS, WorkQueue } from "../../core/work-queue.ts";
 import type { Hold } from "../../memory/budget.ts";
-import { hostBudget } from "../../memory/host-budget.ts";
+import { hostBudget, inWasm } from "../../memory/host-budget.ts";
 import { WORKGROUP } from "../../gpu/workgroup.ts";
 import type { Plan } from "../../memory/plan.ts";
 import type { ArenaRead, Backing, Words } from "./backing.ts";
@@ -15,6 +15,7 @@ import { UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
 import {
   ALIGNED,
   learnerInWasm,
+  lines,
   MOST_BYTES,
   MOST_PAGES,
   PAGE_BYTES,
@@ -65,7 +66,7 @@ function moduleOf(kernel: KernelName): CompiledModule {
 }
 
 export class WasmBacking implements Backing {
-  readonly plan: Plan;
+  #plan: Plan;
   readonly name = "wasm (WebAssembly SIMD)";
   readonly sharing = "vectors";
   readonly #memory: WebAssembly.Memory;
@@ -86,7 +87,7 @@ export class WasmBacking implements Backing {
   #turned = performance.now();
 
   private constructor(plan: Plan, threads: number, hold: Hold) {
-    this.plan = plan;
+    this.#plan = plan;
     this.#holds = [hold];
     this.#memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES, shared: true });
     for (const { name, access, sharedBytes, bytesPerWorld } of plan.arenas) {
@@ -111,6 +112,11 @@ export class WasmBacking implements Backing {
     }
   }
 
+  /** What it holds, with the arenas for which there is room. */
+  get plan(): Plan {
+    return this.#plan;
+  }
+
   /** Threads that run beside the calling one. */
   get threads(): number {
     return this.#threads?.count ?? 0;
@@ -118,9 +124,9 @@ export class WasmBacking implements Backing {
 
   /** Takes bytes at the end of the memory; returns their address. */
   #place(bytes: number): number {
-    const at = Math.ceil(this.#end / ALIGNED) * ALIGNED;
+    const at = lines(this.#end);
     this.#end = at + bytes;
-    const missing = this.#missing(0);
+    const missing = this.#missing(this.#end);
     if (missing > 0) this.#memory.grow(missing);
     return at;
   }
@@ -129,17 +135,20 @@ export class WasmBacking implements Backing {
     this.#arenas.set(name, { at: this.#place(4 * words), words });
   }
 
-  /** Pages that the memory lacks for so many bytes beside what is in it. */
+  /** Pages that the memory lacks to have so many bytes. */
   #missing(bytes: number): number {
-    return Math.ceil((this.#end + bytes) / PAGE_BYTES) - this.#memory.buffer.byteLength / PAGE_BYTES;
+    return Math.ceil(bytes / PAGE_BYTES) - this.#memory.buffer.byteLength / PAGE_BYTES;
   }
 
   /** Room for more arenas, by name with their words, reserved in the budget; those of a name that is there stay. */
   async room(arenas: Readonly<Record<string, number>>): Promise<void> {
     const added = Object.entries(arenas).filter(([name]) => !this.#arenas.has(name));
-    const bytes = added.reduce((sum, [, words]) => sum + 4 * words + ALIGNED, 0);
-    const totalBytes = Math.max(0, this.#missing(bytes)) * PAGE_BYTES;
-    if (totalBytes > 0) this.#holds.push(await hostBudget().reserve({ ...this.plan, totalBytes }, this.plan.name));
+    const end = added.reduce((sum, [, words]) => sum + lines(4 * words), lines(this.#end));
+    const totalBytes = Math.max(0, this.#missing(end)) * PAGE_BYTES;
+    if (totalBytes > 0) {
+      this.#holds.push(await hostBudget().reserve({ ...this.plan, totalBytes }, this.plan.name));
+      this.#plan = inWasm(this.plan, { memory: this.plan.totalBytes + totalBytes });
+    }
     for (const [name, words] of added) this.#arena(name, words);
   }
 

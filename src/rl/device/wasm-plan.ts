@@ -1,6 +1,7 @@
 // what a learner holds on WebAssembly: one memory, and its threads
 import { formatBytes } from "../../core/units.ts";
-import { inWasm, THREAD_BYTES, unstaged } from "../../memory/host-budget.ts";
+import { inWasm, THREAD_BYTES } from "../../memory/host-budget.ts";
+import { bufferBytes } from "../../memory/layout.ts";
 import type { Plan } from "../../memory/plan.ts";
 
 export const PAGE_BYTES = 65536;
@@ -24,6 +25,9 @@ export function threadsFor(products: number, most: number): number {
   return worth > 1 ? worth : 0;
 }
 
+/** Bytes that the memory gives to so many: whatever comes next begins at a line of its own. */
+export const lines = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED;
+
 /** Arenas of environments of which a learner has one shard as a copy. */
 export const COPIED = ["obs", "action", "result"] as const;
 
@@ -35,7 +39,7 @@ function copiedBytes(envs: readonly Plan[]): number {
     const copied = arenas.filter(({ name }) => COPIED.some((arena) => arena === name));
     sizes.set(
       most,
-      copied.reduce((sum, { bytesPerWorld }) => sum + most * bytesPerWorld + ALIGNED, 0),
+      copied.reduce((sum, { bytesPerWorld }) => sum + lines(most * bytesPerWorld), 0),
     );
   }
   return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
@@ -47,7 +51,10 @@ function copiedBytes(envs: readonly Plan[]): number {
  */
 export function learnerInWasm(plan: LearnerPlan, mostThreads: number, envs: readonly Plan[] = []): Plan {
   const threads = threadsFor(plan.products, mostThreads);
-  const bytes = unstaged(plan).totalBytes + ALIGNED + (threads + 1) * SCRATCH_BYTES + copiedBytes(envs);
+  const worlds = Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
+  const arenas = plan.arenas.filter(({ access }) => access !== "staging");
+  const own = arenas.reduce((sum, arena) => sum + lines(bufferBytes(arena, worlds)), ALIGNED);
+  const bytes = own + (threads + 1) * SCRATCH_BYTES + copiedBytes(envs);
   const memory = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
   const whole = inWasm(plan, { memory, threads: threads * THREAD_BYTES });
   if (memory <= MOST_BYTES) return whole;

@@ -16,7 +16,7 @@ import {
   STATISTICS4,
   sharedArena,
   SUM_PARTS,
-  uniformArena,
+  slotsArena,
   stagingArena,
   planArenas,
 } from "../device/arenas.ts";
@@ -236,8 +236,8 @@ export function planLearner(shape: LearnerShape, config: PpoConfig, limits?: Pla
       ...rows("worlds", WORLD.size),
       fields: [{ name: "worlds", group: "learner", type: "f32", perWorld: WORLD.size }],
     },
-    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
-    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
+    slotsArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
+    slotsArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];
   return { ...planArenas(`${env.id}.ppo`, env.numEnvs, arenas, limits), products: shape.rows * 4 * nets.params4 };

@@ -6,7 +6,7 @@ import {
   sharedArena,
   stagingArena,
   SUM_PARTS,
-  uniformArena,
+  slotsArena,
   worldsArena,
 } from "../device/arenas.ts";
 import type { EnvShape } from "../device/env-shape.ts";
@@ -85,8 +85,8 @@ export function planReplayLearner(
     sharedArena("state", STATE_SIZE / 4),
     ...replayArenas(env.numEnvs * window, obs4, actions4),
     worldsArena(),
-    uniformArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
-    uniformArena("jobs", (shape.jobs * JOB_BYTES) / 4),
+    slotsArena("uniforms", (UNIFORM_SLOTS * UNIFORMS_BYTES) / 4),
+    slotsArena("jobs", (shape.jobs * JOB_BYTES) / 4),
     stagingArena(4 * nets.params4),
   ];
   const plan = planArenas(`${env.id}.${algo}`, env.numEnvs, arenas, limits);

@@ -124,6 +124,7 @@ describe("names of the model", () => {
     mass: ["body_mass(body.torso)", (s) => s.m.body_mass.at(1)],
     friction: ["geom_friction(geom.floor).x", (s) => s.m.geom_friction.at(0)],
     tendon: ["ten_length(tendon.stride)", (s) => s.d.ten_length.at(0)],
+    parameter: ['param["höhe 1"]', (s) => s.params["höhe 1"][0]],
     option: ["option.weight * dt", (s) => mul(2.5, s.dt)],
     word: ["xpos(option.main_body).z", (s) => at(s, "xpos", 5)],
     range: ["inside(qpos[2], option.range) ? 1 : 0", () => 1],
@@ -148,6 +149,7 @@ describe("names of the model", () => {
     env = await makeVec(
       rover<object>({
         defaults: options,
+        params: { "höhe 1": 4 },
         info: Object.fromEntries([...info(0), ...info(1)]) as Record<string, string>,
         terminated: { upright: "xpos(body.torso).z > 100 && all(qpos > -1000)" },
         // derived fields are found by themselves, where an episode starts too

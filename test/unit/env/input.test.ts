@@ -206,6 +206,11 @@ describe("an environment", () => {
     expect(await state()).toEqual(before);
   });
 
+  test("resets without options where they are null, as Gymnasium's are None", async () => {
+    await env.reset({ options: null } as never);
+    before = await state();
+  });
+
   test.each([
     [{ qpoos: [0] }, '[unknown-field] this environment keeps no "qpoos"; nearest: qpos.'],
     [{ qpos: [0] }, "[bad-shape] qpos has 1 values; 2 worlds of 6 need 12."],

@@ -32,6 +32,8 @@ afterAll(() => {
 
 const small = { hidden: [8], rolloutSteps: 8, minibatches: 2 };
 const sac = { hidden: [8], batchSize: 16, bufferSize: 4000 };
+// its jobs are more than one binding of a uniform holds
+const MEMORY = { hidden: [8], bufferSize: 4000, batchSize: 256, nSteps: 1, recurrent: "gru", recurrentSize: 8 };
 const CASES: [string, string, TrainOptions][] = [
   ["few worlds", "CartPole", { numEnvs: 5, config: small }],
   ["shards, no recorder", "Hopper-v5", { numEnvs: 77, config: small, env: { shards: 3, recorder: false } }],
@@ -39,6 +41,7 @@ const CASES: [string, string, TrainOptions][] = [
   ["27,000 actions", "ArmTable", { numEnvs: 16, evalEnvs: 4, config: { ...small, actionEmbedding: 4 } }],
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: sac }],
   ["SAC, rows on the host", "Hopper-v5", { algo: "sac", numEnvs: 9, config: { ...sac, storage: "host" } }],
+  ["SAC with a memory", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: MEMORY }],
   ["DQN", "CartPole", { algo: "dqn", numEnvs: 9, config: sac }],
   ["SAC of discrete actions", "ArmTable", { algo: "sac-discrete", numEnvs: 9, config: { ...sac, actionEmbedding: 4 } }],
 ];

@@ -58,11 +58,15 @@ const grouped = {
 } as Task;
 register(grouped);
 
+const HOST = { hidden: [8], batchSize: 16, bufferSize: 4000, storage: "host" };
+const ASYNC = { collect: "async", collectThreads: 1 } as const;
 const CASES: [string, string, TrainOptions][] = [
   ["PPO", "CartPole", { numEnvs: 40, config: small }],
   ["PPO, evaluated in fewer worlds", "HalfCheetah-v5", { numEnvs: 200, evalEnvs: 8, config: small }],
   ["PPO, whose critic sees more", grouped.id, { numEnvs: 24, config: small }],
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: { hidden: [8], batchSize: 16, bufferSize: 4000 } }],
+  ["SAC, rows on the host", "InvertedPendulum-v5", { algo: "sac", numEnvs: 32, config: HOST }],
+  ["threads that collect", "InvertedPendulum-v5", { numEnvs: 8, ...ASYNC, config: small }],
 ];
 
 test.each(CASES)("what is shared is within the whole: %s", async (_, id, options) => {
@@ -79,10 +83,10 @@ test.each(CASES)("a run holds what was planned: %s", async (_, id, options) => {
   const before = hostBudget().live;
   const run = await TrainingRun.create(id, given);
   try {
+    expect(hostBudget().live - before).toBe(planned.totalBytes);
     await run.evaluate();
-    // pages are whole: what the last one has room for is not counted twice
-    expect(hostBudget().live - before).toBeLessThanOrEqual(planned.totalBytes);
-    expect(planned.totalBytes - (hostBudget().live - before)).toBeLessThanOrEqual(65536);
+    expect(hostBudget().live - before).toBe(planned.totalBytes);
+    expect(run.bytes).toBe(planned.totalBytes);
     expect(planned.fields.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(planned.totalBytes);
   } finally {
     await run.close();
@@ -107,6 +111,17 @@ test("a run that does not fit is refused as one; as many worlds as it names trai
   await using run = await TrainingRun.create("CartPole", { ...options, numEnvs: largestNumEnvs });
   await run.evaluate();
   expect(hostBudget().live - before).toBeLessThanOrEqual(2 ** 21);
+});
+
+test("rows on the host are of the same budget: one that they do not fit refuses the whole run before it begins", async () => {
+  const before = hostBudget().live;
+  const config = { ...HOST, bufferSize: 4_000_000 };
+  const options = { algo: "sac", numEnvs: 8, config, env: { ...wasm, threads: 1, budget: before + 2 ** 25 } } as const;
+  const refusal = await TrainingRun.create("InvertedPendulum-v5", options).catch((error: unknown) => error);
+  expect((refusal as BudgetExceededError).code).toBe("budget-exceeded");
+  expect((refusal as BudgetExceededError).plan.name).toContain("training");
+  expect((refusal as BudgetExceededError).remedies).toContain('a smaller bufferSize, or storage: "file"');
+  expect(hostBudget().live).toBe(before);
 });
 
 test("a learner of more than a memory of WebAssembly is refused with figures", async () => {

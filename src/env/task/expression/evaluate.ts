@@ -299,6 +299,8 @@ class Evaluator {
   }
 
   #elements(part: Syntax & { kind: "index" | "slice" }): Value {
+    if (part.kind === "index" && part.index.kind === "string" && part.of.kind === "name" && !isKind(part.of.name))
+      return this.#member({ kind: "member", of: part.of, name: part.index.text, offset: part.offset });
     if (part.of.kind === "name" && isKind(part.of.name))
       return this.#fail(
         part,
