@@ -4,7 +4,16 @@ import { writeChanges } from "./changes.ts";
 import { mjtState } from "./enums.ts";
 import { assertModel, type Model } from "./model-data.ts";
 import { fromMuJoCoHistory, toMuJoCoHistory } from "./history.ts";
-import { copyArray, getMuJoCo, listen, mujocoMessage, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
+import {
+  copyArray,
+  dropMuJoCo,
+  getMuJoCo,
+  listen,
+  mujocoMessage,
+  type MainModule,
+  type MjData,
+  type MjModel,
+} from "./mujoco.ts";
 import { writeOption } from "./options.ts";
 import { compileSource } from "./source.ts";
 
@@ -80,28 +89,18 @@ const held = new WeakMap<MainModule, number>();
 /** With more than this alive a module that has no room is full; with less its compiler has left it without memory. */
 const MOST_HELD = 2 ** 30;
 
-/**
- * MuJoCo's model and data, made from the source, the options and the changed numbers of a model. `forceLimited`: actuators
- * that get a range of their forces, whatever it is.
- * @throws CorralError bad-model, mujoco-memory.
- */
-export async function createOracle(model: Model, forceLimited: readonly number[] = []): Promise<Oracle> {
-  assertModel(model);
-  let mujoco = await getMuJoCo();
-  let mjModel: MjModel;
-  try {
-    mjModel = compileSource(mujoco, model.source, { forceLimited }).model;
-  } catch (error) {
-    const isFull = error instanceof CorralError && error.code === "mujoco-memory";
-    if (!isFull || (held.get(mujoco) ?? 0) > MOST_HELD) throw error;
-    // what is gone left the module without memory, which is forgotten by now
-    mujoco = await getMuJoCo();
-    mjModel = compileSource(mujoco, model.source, { forceLimited }).model;
-  }
+/** MuJoCo's model and data, in a module. */
+interface Made {
+  readonly mujoco: MainModule;
+  readonly mjModel: MjModel;
+  readonly mjData: MjData;
+}
+
+function makeIn(mujoco: MainModule, model: Model, forceLimited: readonly number[]): Made {
+  const mjModel = compileSource(mujoco, model.source, { forceLimited }).model;
   writeOption(mjModel, model.opt);
-  let mjData: MjData;
   try {
-    mjData = new mujoco.MjData(mjModel);
+    return { mujoco, mjModel, mjData: new mujoco.MjData(mjModel) };
   } catch (cause) {
     mjModel.delete();
     throw new CorralError(
@@ -111,6 +110,27 @@ export async function createOracle(model: Model, forceLimited: readonly number[]
       { cause },
     );
   }
+}
+
+/**
+ * MuJoCo's model and data, made from the source, the options and the changed numbers of a model. `forceLimited`: actuators
+ * that get a range of their forces, whatever it is.
+ * @throws CorralError bad-model, mujoco-memory.
+ */
+export async function createOracle(model: Model, forceLimited: readonly number[] = []): Promise<Oracle> {
+  assertModel(model);
+  const first = await getMuJoCo();
+  let made: Made;
+  try {
+    made = makeIn(first, model, forceLimited);
+  } catch (error) {
+    const isFull = error instanceof CorralError && error.code === "mujoco-memory";
+    if (!isFull || (held.get(first) ?? 0) > MOST_HELD) throw error;
+    // what is gone left the module without memory
+    dropMuJoCo(first);
+    made = makeIn(await getMuJoCo(), model, forceLimited);
+  }
+  const { mujoco, mjModel, mjData } = made;
   // a mass that is not positive shows in what happens to the world, not in MuJoCo's warnings here
   listen(() => writeChanges(mujoco, mjModel, mjData, model.changes ?? []));
   let live = true;

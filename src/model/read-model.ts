@@ -8,7 +8,7 @@ import { readOption } from "./options.ts";
 import { withPairsOf } from "./pairs.ts";
 import { restContacts } from "./rest-contacts.ts";
 import { restRounding } from "./rest-rounding.ts";
-import { compileSource, type Compiled, type ModelSource } from "./source.ts";
+import { compileSource, hasCompiled, type Compiled, type ModelSource } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
 import { readTaxels } from "./taxels.ts";
 import type { LeftOut } from "./visuals.ts";
@@ -79,17 +79,13 @@ function readModel(model: MjModel, source: ModelSource, warnings: readonly strin
   };
 }
 
-/** MuJoCo modules that have compiled a model: their memory, which never shrinks, is used. */
-const used = new WeakSet<MainModule>();
-
 /** Compiles and reads a model in this thread; once more in a fresh module if there was no memory left in one that has been used. */
 export async function compileHere(
   compile: (mujoco: MainModule) => Compiled & { readonly source: ModelSource },
 ): Promise<Model> {
   const once = async (): Promise<Model> => {
     const mujoco = await getMuJoCo();
-    const isUsed = used.has(mujoco);
-    used.add(mujoco);
+    const isUsed = hasCompiled(mujoco);
     try {
       const compiled = compile(mujoco);
       try {

@@ -58,7 +58,8 @@ function compileError({ error, text: said, pointers }: Failure, given: Compilati
       : isAbsolute(missing) || /^[a-z]:[/\\]/i.test(missing)
         ? "Absolute paths are not followed: make it relative to the model."
         : "Put it there, or pass it in assets under that path.";
-    const list = more.length === 0 ? "" : `\nSo are these:\n${more.map((file) => `  ${inLine(file)}`).join("\n")}`;
+    const list =
+      more.length === 0 ? "" : `\nThese cannot be read either:\n${more.map((file) => `  ${inLine(file)}`).join("\n")}`;
     return new CorralError(
       "missing-file",
       `${name} names the file "${inLine(missing)}", which cannot be read. ${remedy}${caseRemedy(missing, file, tree)}${formatRemedy(missing)}${list}\n${text}`,
@@ -170,6 +171,12 @@ function compileReduced(mujoco: MainModule, root: string, { file, xml, visuals, 
   }
 }
 
+/** MuJoCo modules that have compiled a model: their memory, which never shrinks, is used. */
+const used = new WeakSet<MainModule>();
+
+/** Whether a module has compiled a model, or tried to. */
+export const hasCompiled = (mujoco: MainModule): boolean => used.has(mujoco);
+
 /**
  * Lets MuJoCo compile a file of a tree.
  * @throws CorralError missing-file for files that the XML names; mujoco-memory; model-compile with MuJoCo's own text.
@@ -180,6 +187,7 @@ export function compileTree(mujoco: MainModule, given: Compilation): Compiled {
     dropMuJoCo(mujoco);
     return compileError(found, given, files);
   };
+  used.add(mujoco);
   const found = tryCompile(mujoco, given);
   if (!("error" in found)) return found;
   const first = missingIn(found.text);

@@ -238,6 +238,20 @@ describe("a model that MuJoCo's WebAssembly build cannot hold", () => {
     expect(await getMuJoCo()).not.toBe(crashed);
   });
 
+  test("a model has a fresh module where one that made MuJoCo's own data has no memory left", async () => {
+    const model = await loadTestModel("joint_hinge");
+    const crash = () => {
+      throw new TypeError("getWasmTableEntry(...) is not a function");
+    };
+    Object.assign(await getMuJoCo(), { parseXMLString: crash, MjModel: { from_xml_path: crash } });
+    await withMuJoCo(model, (oracle) => expect(oracle.read("qpos").length).toBe(3));
+    // a fresh one by now, in which no model was read
+    const full = await getMuJoCo();
+    Object.assign(full, { parseXMLString: crash, MjModel: { from_xml_path: crash } });
+    expect((await loadModel("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")).ngeom).toBe(1);
+    expect(await getMuJoCo()).not.toBe(full);
+  });
+
   test.each([
     ["that nothing is returned", () => null],
     [
