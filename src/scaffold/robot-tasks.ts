@@ -3,7 +3,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
-import { MOST_REACH } from "./motors.ts";
+import { MOST_REACH, type Motor } from "./motors.ts";
 import { heldOf, withoutHeld } from "./held.ts";
 import { axesOf, type Axes } from "./upright.ts";
 
@@ -150,6 +150,13 @@ function shifted(motors: Robot["motors"], { legs }: RobotGait, height: number): 
 const FALL = 300;
 const SEES_FALLS = 0.995;
 
+/** What a base on more than two feet that is not level costs, a squared sine of its tilt: without, tall ones tip as they go sideways. */
+const LEVEL = 2;
+
+/** Servos of legs that catch a body as it goes sideways: hips turn little, and need all of it. */
+const wider = (motor: Motor): Motor =>
+  motor.isPosition ? { ...motor, reach: Math.min(MOST_REACH, 2 * motor.reach) } : motor;
+
 /** What a base is commanded: entries of the value `wanted`, with what they are. */
 function commandOf({ flies, rolls, glides, height: above }: Base, floor: number): string {
   const sideways =
@@ -186,12 +193,12 @@ const UP = ${text(numbers(up))};
 `;
 
 /** How the base moves, in the frame of the base or along axes of its own; lines with their commas. */
-function motionOf(axes: Axes | undefined): string {
+function motionOf(axes: Axes | undefined, level: boolean): string {
   const along = (value: string) =>
     `\`[${["AHEAD", "LEFT", "UP"].map((axis) => `dot(${value}, \${${axis}})`).join(", ")}]\``;
   if (!axes)
     return `    linear: linearVelocity(BASE),
-    angular: angularVelocity(BASE),`;
+    angular: angularVelocity(BASE),${level ? `\n    down: projectedGravity(BASE),` : ""}`;
   return `    own_linear: linearVelocity(BASE),
     own_angular: angularVelocity(BASE),
     own_down: projectedGravity(BASE),
@@ -207,7 +214,9 @@ function motionOf(axes: Axes | undefined): string {
  */
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
   const whole = baseOf(given);
-  const robot = gait ? { ...given, motors: shifted(given.motors, gait, whole.height) } : given;
+  const level = whole.feet.length > 2 && !whole.flies;
+  const walks = gait ? shifted(given.motors, gait, whole.height) : level ? given.motors.map(wider) : given.motors;
+  const robot = { ...given, motors: walks };
   const { model, qpos, mass, span, floor } = robot;
   const held = heldOf(robot, whole);
   const base = withoutHeld(whole, robot, held);
@@ -230,7 +239,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
       `    air_${i}: { value: touchdown(${text(named(body))}, 0.2), weight: ${about(2 / base.feet.length)} },`,
   );
   const low = fallen(base, floor);
-  const gravity = axes ? '"down"' : "projectedGravity(BASE)";
+  const gravity = axes || level ? '"down"' : "projectedGravity(BASE)";
   const joints = (noise: string): string[] =>
     hasPose ? [noise === "" ? `      joints: "joints",` : `      joints: { value: "joints", ${noise} },`] : [];
   const steps = gait ? [`      clock: GAIT.clock,`, `      landings: GAIT.landings,`] : [];
@@ -246,6 +255,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
     ...(hasPose
       ? [`    pose: { value: "dot(joints, joints)", weight: ${about(-0.5 / Math.max(1, base.posed.length))} },`]
       : []),
+    ...(level ? [`    level: { value: "dot(down.xy, down.xy)", weight: -${LEVEL} },`] : []),
     `    torque: { value: torqueCost(), weight: ${about(-0.02 / (motors.length * torque * torque))} },`,
     `    rate: { value: actionRateCost(), weight: ${about(-0.1 / motors.length)} },`,
     ...feet,
@@ -307,7 +317,7 @@ ${gait ? gaitOf(gait, axes) : ""}export default defineTask({
 ${actionOf(robot, held, "what is light and no foot hangs from")}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
-${motionOf(axes)}${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}${axes ? "" : "leans: tilt(BASE),"}` : ""}
+${motionOf(axes, level)}${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}${axes ? "" : "leans: tilt(BASE),"}` : ""}
   },
 
   // what sensors tell; critics also see what is true

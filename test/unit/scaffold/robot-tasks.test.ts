@@ -197,6 +197,16 @@ test("about a gait actions move servos as far as a step takes that catches a bas
   }
 });
 
+test("what walks on more than two feet is to be level, and its hips turn up to half of their range", async () => {
+  const four = await robotOf(await loadModel(envModel("quadruped")));
+  const motors = four.motors.map((motor, i) => ({ ...motor, reach: i === 0 ? 0.15 : 0.4 }));
+  const text = velocityTask("four", { ...four, motors }, { library, model: "x.xml" });
+  expect(text).toContain('level: { value: "dot(down.xy, down.xy)"');
+  expect(/scale: \[(.*?)\]/.exec(text)![1].split(", ").slice(0, 2)).toEqual(["0.3", "0.5"]);
+  const two = await robotOf(await loadModel(envModel("biped")));
+  expect(velocityTask("two", two, { library, model: "x.xml" })).not.toContain("level:");
+});
+
 test("standing still is rewarded more than falling", async () => {
   const task = await taskOf(velocityTask, "standing", envModel("quadruped"));
   await using env = await makeVec(task, {
