@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { StressEvent, StressRefusal, StressRow } from "../../src/sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/sizing/stress-report.ts";
-import { corral, corralFromSources } from "../support/cli.ts";
+import { builtUrl } from "../support/built.ts";
+import { corral } from "../support/cli.ts";
 import { corralInside } from "../support/cli-inside.ts";
+import { ROOT } from "../support/imports.ts";
 import { hasPrlimit } from "../support/prlimit.ts";
 import { softwareAdapters } from "../support/software-adapters.ts";
 
@@ -30,15 +32,15 @@ test("without an adapter the budget of the host refuses, and all else is as befo
 test("a task file is the child's too; a first count above the last is refused", async () => {
   const folder = mkdtempSync(join(tmpdir(), "corral-stress-"));
   const file = join(folder, "hang.mjs");
-  const corralModule = new URL("../../src/index.ts", import.meta.url);
+  const corralModule = builtUrl(join(ROOT, "src/index.ts"));
   const model =
     '<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody><actuator><motor joint="j"/></actuator></mujoco>';
-  const text = `import { defineTask } from "${corralModule.href}";
+  const text = `import { defineTask } from "${corralModule}";
 export default defineTask({ id: "Hang", frameSkip: 2, maxEpisodeSteps: 100, model: \`${model}\`, observe: { qpos: "qpos" }, reward: { still: "-qvel[0] * qvel[0]" } });`;
   try {
     writeFileSync(file, text);
     const args = ["stress", file, "--device", "wasm", "--threads", "1", "--from", "8", "--seconds", "0.05", "--json"];
-    const { code, stdout } = await corralFromSources([...args, "--most", "8"]);
+    const { code, stdout } = await corral([...args, "--most", "8"]);
     const report = JSON.parse(stdout) as StressReport;
     expect([code, report.name, report.rows.map(({ numEnvs }) => numEnvs)]).toEqual([0, "Hang", [8]]);
     const wrong = await corralInside([...args, "--most", "4"]);

@@ -5,27 +5,38 @@ import { defineTask, Discrete, makeVec } from "../../../src/env/index.ts";
 import { add, mul } from "../../../src/trace/scalar.ts";
 import "../../../envs/index.ts";
 import { holdDevice } from "../../support/hold-device.ts";
+import { sweepBut } from "../../support/sweep.ts";
 
 holdDevice();
 
 const devices = ["cpu", undefined] as const;
+/** An environment, its pose without noise, and its velocities; both are drawn in blocks that they do not fill. */
+const STARTS: readonly [string, readonly number[], number][] = [
+  ["Ant-v5", [0, 0, 0.75, 1, ...Array<number>(11).fill(0)], 14],
+  ["HalfCheetah-v5", Array<number>(9).fill(0), 9],
+];
+/** A driver compiles four seconds for Ant. */
+const startsOn = (device: "cpu" | undefined) =>
+  device === "cpu" ? STARTS : sweepBut(STARTS, ["Ant-v5"], ([id]) => id);
+
 const on = (device: "cpu" | undefined) => (device ? { device } : {});
 
 describe.each(devices)("on device %s", (device) => {
-  test("Ant starts as the host's twin of the generator says", async () => {
+  test.each(startsOn(device))("%s starts as the host's twin of the generator says", async (id, qpos0, nv) => {
     const scale = 0.1;
-    await using env = await makeVec("Ant-v5", { numEnvs: 5, seed: 7, ...on(device) });
+    const nq = qpos0.length;
+    await using env = await makeVec(id, { numEnvs: 5, seed: 7, ...on(device) });
     for (let episode = 0; episode < 2; episode++) {
       await env.reset();
       const { qpos, qvel, qacc_warmstart, time } = await env.getState(["qpos", "qvel", "qacc_warmstart", "time"]);
-      const qpos0 = [0, 0, 0.75, 1, ...Array<number>(11).fill(0)];
       for (let world = 0; world < 5; world++) {
         const random = new RandomStream(7, world, episode, streams.reset);
         qpos0.forEach((x, i) => {
-          expect(qpos[15 * world + i]).toBeCloseTo(x + scale * (2 * random.uniform(i) - 1), 6);
+          expect(qpos[nq * world + i]).toBeCloseTo(x + scale * (2 * random.uniform(i) - 1), 6);
         });
         // velocities take the blocks of four words after those of positions
-        for (let i = 0; i < 14; i++) expect(qvel[14 * world + i]).toBeCloseTo(scale * random.normal(16 + i), 5);
+        const after = 4 * Math.ceil(nq / 4);
+        for (let i = 0; i < nv; i++) expect(qvel[nv * world + i]).toBeCloseTo(scale * random.normal(after + i), 5);
       }
       expect(Math.max(...qacc_warmstart.map(Math.abs), ...time)).toBe(0);
     }
