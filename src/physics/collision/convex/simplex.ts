@@ -1,11 +1,15 @@
 // the simplex of GJK: up to four points of A - B, and the point of it nearest to the origin
-import { loop, variable, when, type Variable } from "../../../trace/control.ts";
+import { breakIf, loop, variable, when, type Variable } from "../../../trace/control.ts";
+import { current } from "../../../trace/graph.ts";
 import {
   add,
   and,
+  band,
+  bor,
   clamp,
   div,
   eq,
+  firstTrailingBit,
   ge,
   gt,
   le,
@@ -18,6 +22,7 @@ import {
   select,
   square,
   sub,
+  toU32,
   type Bool,
   type Int,
   type Scalar,
@@ -134,6 +139,49 @@ export function largest(s: Simplex): Vertex[] {
 /** Squared height of a tetrahedron, in sizes of the pair, below which it is flat. */
 const FLAT = 1e-12;
 
+type Triangle = readonly [Vec3, Vec3, Vec3];
+type Face = ReturnType<typeof faceOf>;
+
+function faceOf([a, b, c]: Triangle) {
+  const [ab, ac] = [sub3(b, a), sub3(c, a)];
+  const normal = cross(ab, ac);
+  return { ab, ac, normal, height: dot3(normal, a), area2: dot3(normal, normal) };
+}
+
+/** Whether the target is on the side that the fourth vertex is not on; flat tetrahedra have no inside, whatever rounding says. */
+function isOutside(a: Vec3, opposite: Vec3, { normal, height, area2 }: Face, isAlone: Bool): Bool {
+  const beyond = dot3(normal, sub3(opposite, a));
+  const flat = le(square(beyond), mul(FLAT, area2));
+  return or(or(isAlone, flat), le(mul(neg(height), beyond), 0));
+}
+
+/**
+ * Looks at the faces that the target is outside of, in their order. Worlds of a vector have few, others each: where there is
+ * room all are told first, and each world then goes on to its own next one.
+ */
+function eachOutside(full: Bool, at: readonly Vec3[], look: (f: Int, triangle: Triangle, face: Face) => void): void {
+  const left = variable("faces_outside", toU32(1), "u32");
+  when(full, () => {
+    const bits = [0, 1, 2, 3].map((f) => {
+      const triangle = corners(f, at);
+      return select(isOutside(triangle[0], at[3 - f], faceOf(triangle), false), 1 << f, 0, "u32");
+    });
+    left.set(bits.reduce(bor));
+  });
+  loop(
+    4,
+    () => {
+      const bits = left.get();
+      breakIf(eq(bits, 0));
+      left.set(band(bits, sub(bits, 1)));
+      const f = firstTrailingBit(bits);
+      const triangle = corners(f, at);
+      look(f, triangle, faceOf(triangle));
+    },
+    { label: "faces" },
+  );
+}
+
 /**
  * The point of the simplex that is nearest to `target`: the best over all faces it lies outside of, and their edges. `ordered`
  * keeps two vertices in their order.
@@ -148,53 +196,50 @@ export function reduce(s: Simplex, target: Vec3, ordered = false): Nearest {
   const outside = variable("nearest_outside", 0, "i32");
   const full = eq(n, 4);
 
-  loop(
-    select(full, 4, 1, "i32"),
-    (f) => {
-      const [a, b, c] = corners(f, at);
-      const [ab, ac] = [sub3(b, a), sub3(c, a)];
-      const normal = cross(ab, ac);
-      const height = dot3(normal, a);
-      const opposite = select3(eq(f, 0), at[3], select3(eq(f, 1), at[2], select3(eq(f, 2), at[1], at[0])));
-      const beyond = dot3(normal, sub3(opposite, a));
-      // the side that the fourth vertex is not on; flat tetrahedra have no inside, whatever rounding says
-      const area2 = dot3(normal, normal);
-      const flat = le(square(beyond), mul(FLAT, area2));
-      when(or(or(not(full), flat), le(mul(neg(height), beyond), 0)), () => {
-        outside.set(1);
-        const offer = (better: Bool, d2: Scalar, p: Vec3, l: Vec3) => {
-          least.set(select(better, d2, least.get()));
-          x.setIf(better, p);
-          weights.forEach((w, k) => w.set(select(better, l[k], w.get())));
-          face.set(select(better, f, face.get(), "i32"));
-        };
-        const edge = (p: Vec3, q: Vec3, place: (l0: Scalar, l1: Scalar) => Vec3, allowed: Bool) => {
-          const e = sub3(q, p);
-          const length2 = dot3(e, e);
-          const t = clamp(div(neg(dot3(p, e)), max(length2, 1e-30)), 0, 1);
-          const point = addScaled3(p, t, e);
-          const d2 = dot3(point, point);
-          offer(and(allowed, lt(d2, least.get())), d2, point, place(sub(1, t), t));
-        };
-        const parts = [dot3(cross(b, c), normal), dot3(cross(c, a), normal), dot3(cross(a, b), normal)];
-        const within = and(and(ge(parts[0], 0), ge(parts[1], 0)), and(ge(parts[2], 0), gt(area2, 1e-30)));
-        const inverse = div(1, max(add(add(parts[0], parts[1]), parts[2]), 1e-30));
-        const l = parts.map((p) => mul(p, inverse)) as unknown as Vec3;
-        const along = mul(height, div(1, max(area2, 1e-30)));
-        const mixed = add3(add3(scale3(a, l[0]), scale3(b, l[1])), scale3(c, l[2]));
-        const thick = gt(area2, mul(THIN, mul(dot3(ab, ab), dot3(ac, ac))));
-        const point = select3(thick, scale3(normal, along), mixed);
-        const d2 = select(thick, mul(height, along), dot3(mixed, mixed));
-        offer(and(within, lt(d2, least.get())), d2, point, l);
-        const not3 = not(within);
-        edge(a, b, (p, q) => [p, q, 0], not3);
-        const more = ordered ? and(not3, gt(n, 2)) : not3;
-        edge(b, c, (p, q) => [0, p, q], more);
-        edge(a, c, (p, q) => [p, 0, q], more);
-      });
-    },
-    { label: "faces" },
-  );
+  const look = (f: Int, [a, b, c]: Triangle, { ab, ac, normal, height, area2 }: Face) => {
+    outside.set(1);
+    const offer = (better: Bool, d2: Scalar, p: Vec3, l: Vec3) => {
+      least.set(select(better, d2, least.get()));
+      x.setIf(better, p);
+      weights.forEach((w, k) => w.set(select(better, l[k], w.get())));
+      face.set(select(better, f, face.get(), "i32"));
+    };
+    const edge = (p: Vec3, q: Vec3, place: (l0: Scalar, l1: Scalar) => Vec3, allowed: Bool) => {
+      const e = sub3(q, p);
+      const length2 = dot3(e, e);
+      const t = clamp(div(neg(dot3(p, e)), max(length2, 1e-30)), 0, 1);
+      const point = addScaled3(p, t, e);
+      const d2 = dot3(point, point);
+      offer(and(allowed, lt(d2, least.get())), d2, point, place(sub(1, t), t));
+    };
+    const parts = [dot3(cross(b, c), normal), dot3(cross(c, a), normal), dot3(cross(a, b), normal)];
+    const within = and(and(ge(parts[0], 0), ge(parts[1], 0)), and(ge(parts[2], 0), gt(area2, 1e-30)));
+    const inverse = div(1, max(add(add(parts[0], parts[1]), parts[2]), 1e-30));
+    const l = parts.map((p) => mul(p, inverse)) as unknown as Vec3;
+    const along = mul(height, div(1, max(area2, 1e-30)));
+    const mixed = add3(add3(scale3(a, l[0]), scale3(b, l[1])), scale3(c, l[2]));
+    const thick = gt(area2, mul(THIN, mul(dot3(ab, ab), dot3(ac, ac))));
+    const point = select3(thick, scale3(normal, along), mixed);
+    const d2 = select(thick, mul(height, along), dot3(mixed, mixed));
+    offer(and(within, lt(d2, least.get())), d2, point, l);
+    const not3 = not(within);
+    edge(a, b, (p, q) => [p, q, 0], not3);
+    const more = ordered ? and(not3, gt(n, 2)) : not3;
+    edge(b, c, (p, q) => [0, p, q], more);
+    edge(a, c, (p, q) => [p, 0, q], more);
+  };
+  if (current().roomy) eachOutside(full, at, look);
+  else
+    loop(
+      select(full, 4, 1, "i32"),
+      (f) => {
+        const triangle = corners(f, at);
+        const known = faceOf(triangle);
+        const opposite = select3(eq(f, 0), at[3], select3(eq(f, 1), at[2], select3(eq(f, 2), at[1], at[0])));
+        when(isOutside(triangle[0], opposite, known, not(full)), () => look(f, triangle, known));
+      },
+      { label: "faces" },
+    );
 
   return {
     x: x.get(),
