@@ -94,7 +94,8 @@ test("pairs whose boxes are apart have no contact in MuJoCo, most of the others 
     }),
   );
   expect(near).toBeGreaterThan(POSES);
-  expect(near / kept).toBeGreaterThan(0.5);
+  // 0.83 with boxes about what is round
+  expect(near / kept).toBeGreaterThan(0.9);
   expect(overlapping).toBeLessThan(0.6 * POSES * pairs.length);
 });
 

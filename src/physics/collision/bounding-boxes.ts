@@ -7,18 +7,20 @@ import {
   and,
   eq,
   gt,
+  max,
   mul,
   or,
   select,
+  sqrt,
+  square,
   sub,
-  sum,
   type Bool,
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
 import { add3, column, dot3, mulMatVec, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
-import { boxesOf, ROUNDING } from "./geom-boxes.ts";
+import { boxesOf, reachAlong, ROUNDING } from "./geom-boxes.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
@@ -31,8 +33,17 @@ const EDGES_ROUND = 4;
 export type BoxTest = (geom1: Int, geom2: Int, reach: Scalar) => Bool;
 
 interface Box {
+  readonly at: Vec3;
   readonly axes: readonly Vec3[];
   readonly half: Vec3;
+  /** Half axes of the ellipsoid about it, if any. */
+  readonly round: Vec3 | undefined;
+}
+
+/** How far a box reaches along what crosses its axis `p` or `q` and an edge of another. */
+function reachAcross({ half, round }: Box, p: number, q: number, ofP: Scalar, ofQ: Scalar): Scalar {
+  const flat = add(mul(half[p], ofP), mul(half[q], ofQ));
+  return round ? add(flat, sqrt(add(square(mul(round[p], ofP)), square(mul(round[q], ofQ))))) : flat;
 }
 
 /** Whether two boxes are farther apart than `reach` across an edge of each; of edges that are parallel none are. */
@@ -44,8 +55,8 @@ function edgesApart(a: Box, b: Box, offset: Vec3, reach: Scalar): Bool {
     const [p, q] = [NEXT[i], NEXT[NEXT[i]]];
     const [r, s] = [NEXT[j], NEXT[NEXT[j]]];
     const along = abs(sub(mul(t[q], rot[p][j]), mul(t[p], rot[q][j])));
-    const mine = add(mul(a.half[p], size[q][j]), mul(a.half[q], size[p][j]));
-    const other = add(mul(b.half[r], size[i][s]), mul(b.half[s], size[i][r]));
+    const mine = reachAcross(a, p, q, size[q][j], size[p][j]);
+    const other = reachAcross(b, r, s, size[i][s], size[i][r]);
     return gt(along, add(add(mine, other), reach));
   };
   return [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => across(i, j))).reduce(or);
@@ -53,42 +64,53 @@ function edgesApart(a: Box, b: Box, offset: Vec3, reach: Scalar): Bool {
 
 /**
  * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the
- * boxes (geom_aabb), of what crosses an edge of either where there is room, or along the normal of a plane. Never where worlds
- * have sizes of their own.
+ * boxes (geom_aabb), of what crosses an edge of either where there is room, or along the normal of a plane. Where there is room
+ * round geoms reach as far as they do, not as their boxes. Never where worlds have sizes of their own.
  */
 export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, pairs: GeomPairs): BoxTest {
   if (m.geom_size.isOwn) return () => false;
-  const { centre, half } = boxesOf(m);
+  const { centre, half, round } = boxesOf(m);
   // as `worldBoxes`: a margin of two boxes is along an axis of theirs
   const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
   const hasEdges = m.form.hasRoom && !pairs.kinds.some(isWide);
   const hasPlanes = pairs.kinds.some((p) => p.type1 === PLANE);
 
   return (geom1, geom2, reach) => {
-    const boxes = [geom1, geom2].map((g) => {
+    const boxes = [geom1, geom2].map((g): Box => {
       const mat = frames.mat(g);
       const axes = [0, 1, 2].map((k) => column(mat, k));
-      return { at: add3(frames.pos(g), mulMatVec(mat, centre(g))), axes, half: half(g) };
+      return { at: add3(frames.pos(g), mulMatVec(mat, centre(g))), axes, half: half(g), round: round?.(g) };
     });
-    const [a, b] = boxes;
-    const offset = sub3(b.at, a.at);
+    const offset = sub3(boxes[1].at, boxes[0].at);
     const slack = add(reach, mul(ROUNDING, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2))));
-    const extent = (box: typeof a, u: Vec3) => sum(box.half.map((h, k) => mul(h, abs(dot3(box.axes[k], u)))));
-    let apart: Bool = boxes
-      .flatMap((box, i) => box.axes.map((u, k) => [u, box.half[k], boxes[1 - i]] as const))
-      .map(([u, mine, other]) => gt(abs(dot3(offset, u)), add(add(mine, extent(other, u)), slack)))
-      .reduce(or);
-    if (hasEdges) {
-      const rounding = mul(EDGES_ROUND * ROUNDING, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2)));
-      const known = variable("boxes_apart", select(apart, 1, 0, "i32"), "i32");
-      when(eq(known.get(), 0), () => known.set(select(edgesApart(a, b, offset, add(reach, rounding)), 1, 0, "i32")));
-      apart = eq(known.get(), 1);
-    }
-    if (hasPlanes) {
-      const up = a.axes[2];
-      const above = gt(dot3(offset, up), add(extent(b, up), slack));
-      apart = or(apart, and(eq(m.geom_type.at(geom1), PLANE), above));
-    }
-    return apart;
+    const areApart = (of: readonly Box[]): Bool => {
+      const [a, b] = of;
+      const extent = (box: Box, u: Vec3) => reachAlong(box.half, box.round, (k) => dot3(box.axes[k], u));
+      let apart: Bool = of
+        .flatMap((box, i) => box.axes.map((u, k) => [u, add(box.half[k], box.round?.[k] ?? 0), of[1 - i]] as const))
+        .map(([u, mine, other]) => gt(abs(dot3(offset, u)), add(add(mine, extent(other, u)), slack)))
+        .reduce(or);
+      if (hasEdges) {
+        const rounding = mul(EDGES_ROUND * ROUNDING, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2)));
+        const known = variable("boxes_apart", select(apart, 1, 0, "i32"), "i32");
+        when(eq(known.get(), 0), () => known.set(select(edgesApart(a, b, offset, add(reach, rounding)), 1, 0, "i32")));
+        apart = eq(known.get(), 1);
+      }
+      if (hasPlanes) {
+        const up = a.axes[2];
+        const above = gt(dot3(offset, up), add(extent(b, up), slack));
+        apart = or(apart, and(eq(m.geom_type.at(geom1), PLANE), above));
+      }
+      return apart;
+    };
+    if (!round) return areApart(boxes);
+    const found = variable("round_apart", 0, "i32");
+    const set = (of: readonly Box[]) => found.set(select(areApart(of), 1, 0, "i32"));
+    when(
+      gt(max(...(boxes.map((box) => box.round![0]) as [Scalar, Scalar])), 0),
+      () => set(boxes),
+      () => set(boxes.map((box) => ({ ...box, round: undefined }))),
+    );
+    return eq(found.get(), 1);
   };
 }

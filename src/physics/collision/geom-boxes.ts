@@ -2,7 +2,7 @@
 import { mjtGeom } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { table } from "../../trace/control.ts";
-import type { Int } from "../../trace/scalar.ts";
+import { abs, add, mul, sqrt, square, sum, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import type { ModelView } from "../view.ts";
 
@@ -12,6 +12,7 @@ export const ROUNDING = 1e-6;
 const UNBOUNDED = 1e9;
 
 const { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
+const ROUND: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER]);
 const BOXED: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH]);
 
 /** Along the world's axes: where a geom is, and half of the reach of its pairs around that. */
@@ -30,11 +31,41 @@ export function boxOf(model: Model, g: number): Record<"centre" | "half", Vec3> 
   return { centre: [x, y, z], half: [a, b, c] };
 }
 
-/** The same at indices known only at run time. */
-export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => Vec3> {
-  const all = Array.from({ length: m.ngeom }, (_, g) => boxOf(m.model, g));
-  const of = (what: "centre" | "half", offset: number) => {
-    const values = all.flatMap((box) => box[what] as readonly number[]);
+/**
+ * The box within a round geom, of which a point, an axis or nothing is left, and the half axes of the ellipsoid that surrounds it
+ * on all sides: together the geom itself. Of others the box, and no ellipsoid.
+ */
+export function roundedBoxOf(model: Model, g: number): Record<"centre" | "half" | "round", Vec3> {
+  const [x, y, z] = model.geom_size.subarray(3 * g, 3 * g + 3);
+  const centre: Vec3 = [0, 0, 0];
+  switch (model.geom_type[g]) {
+    case SPHERE:
+      return { centre, half: [0, 0, 0], round: [x, x, x] };
+    case CAPSULE:
+      return { centre, half: [0, 0, y], round: [x, x, x] };
+    case CYLINDER:
+      return { centre, half: [0, 0, y], round: [x, x, 0] };
+    case ELLIPSOID:
+      return { centre, half: [0, 0, 0], round: [x, y, z] };
+    default:
+      return { ...boxOf(model, g), round: [0, 0, 0] };
+  }
+}
+
+/** How far a box and what is round about it reach along a direction, of which `along` gives the part along each axis. */
+export function reachAlong(half: Vec3, round: Vec3 | undefined, along: (axis: number) => Scalar): Scalar {
+  const parts: Scalar[] = [];
+  const flat = sum(half.map((h, k) => mul(h, abs((parts[k] = along(k))))));
+  return round ? add(flat, sqrt(sum(round.map((r, k) => square(mul(r, parts[k])))))) : flat;
+}
+
+/** Boxes at indices known only at run time; where there is room, and some geom is round, of what is round the box within. */
+export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => Vec3> & {
+  readonly round: ((geom: Int) => Vec3) | undefined;
+} {
+  const isRound = m.form.hasRoom && m.model.geom_type.some((type) => ROUND.has(type));
+  const all = Array.from({ length: m.ngeom }, (_, g) => (isRound ? roundedBoxOf : boxOf)(m.model, g));
+  const of = (values: readonly number[], offset: number) => {
     // one component a table: centres of primitives are 0
     const components = [0, 1, 2].map((k) =>
       table(
@@ -44,5 +75,7 @@ export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => 
     );
     return (g: Int) => components.map((read) => read(g)) as unknown as Vec3;
   };
-  return { centre: of("centre", 0), half: of("half", 3) };
+  const values = (what: "centre" | "half") => all.flatMap((box) => box[what] as readonly number[]);
+  const round = (all as ReturnType<typeof roundedBoxOf>[]).flatMap((box) => box.round as readonly number[]);
+  return { centre: of(values("centre"), 0), half: of(values("half"), 3), round: isRound ? of(round, 6) : undefined };
 }

@@ -1,26 +1,10 @@
 // boxes along the axes of the world about all geoms, made once a step: two are compared by six numbers
 import { array, loop, table, variable, type LocalArray } from "../../trace/control.ts";
-import {
-  abs,
-  add,
-  and,
-  ge,
-  le,
-  max,
-  min,
-  mul,
-  ne,
-  or,
-  select,
-  sub,
-  sum,
-  type Bool,
-  type Int,
-} from "../../trace/scalar.ts";
+import { abs, add, and, ge, le, max, min, mul, ne, or, select, sub, type Bool, type Int } from "../../trace/scalar.ts";
 import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
-import { boxesOf, ROUNDING, type WorldBox } from "./geom-boxes.ts";
+import { boxesOf, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedBoxes, fixedIn, type FixedBoxes } from "./fixed-boxes.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
@@ -70,7 +54,7 @@ export function worldBoxes(
     "i32",
   );
   const [low, high] = ["low", "high"].map((end) => [0, 1, 2].map((k) => array(`box_${end}${k}`, geoms.length)));
-  const { centre, half } = boxesOf(m);
+  const { centre, half, round } = boxesOf(m);
   const geom = table("box_geom", geoms, "i32");
   loop(
     geoms.length,
@@ -78,9 +62,9 @@ export function worldBoxes(
       const g = geom(i);
       const [pos, mat, radius] = [frames.pos(g), frames.mat(g), m.geom_rbound.at(g)];
       const at = add3(pos, mulMatVec(mat, centre(g)));
-      const sizes = half(g);
+      const [sizes, ellipsoid] = [half(g), round?.(g)];
       [0, 1, 2].forEach((k) => {
-        const extent = sum(sizes.map((h, j) => mul(h, abs(column(mat, j)[k]))));
+        const extent = reachAlong(sizes, ellipsoid, (j) => column(mat, j)[k]);
         // sums and differences round by the size of the position
         const slack = add(reach / 2, mul(ROUNDING, add(radius, abs(pos[k]))));
         low[k].set(i, sub(max(sub(at[k], extent), sub(pos[k], radius)), slack));
