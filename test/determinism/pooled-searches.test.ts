@@ -8,15 +8,15 @@ const STEPS = 12;
 /** A lump of 14 vertices. */
 const LUMP =
   "1 1 1 -1 1 1 1 -1 1 -1 -1 1 1 1 -1 -1 1 -1 1 -1 -1 -1 -1 -1 1.3 0 0 -1.3 0 0 0 1.4 0 0 -1.4 0 0 0 1.2 0 0 -1.5";
-const KINDS = ['type="mesh" mesh="lump"', 'type="box" size=".1 .08 .06"', 'type="cylinder" size=".08 .1"'];
+const FLAT = ['type="mesh" mesh="lump"', 'type="box" size=".1 .08 .06"', 'type="cylinder" size=".08 .1"'];
 
-/** Ten bodies whose 45 pairs are all searched, or go by steps about a cylinder. */
-const MODEL = `<mujoco>
+/** Ten bodies whose 45 pairs are all searched, or go by steps about a cylinder; with capsules some are turned for further contacts. */
+const modelOf = (kinds: readonly string[]) => `<mujoco>
   <option timestep="0.002"/>
   <asset><mesh name="lump" scale=".08 .08 .08" vertex="${LUMP}"/></asset>
   <worldbody>
     <geom type="plane" size="3 3 .1"/>
-    ${Array.from({ length: 10 }, (_, i) => `<body pos="0 0 .5"><freejoint/><geom ${KINDS[i % 3]}/></body>`).join("\n")}
+    ${Array.from({ length: 10 }, (_, i) => `<body pos="0 0 .5"><freejoint/><geom ${kinds[i % kinds.length]}/></body>`).join("\n")}
   </worldbody>
 </mujoco>`;
 
@@ -34,8 +34,13 @@ function starts(nq: number): Float64Array {
   return qpos;
 }
 
-async function run(device: "wasm" | "cpu", arithmetic: "float32" | "float64", only?: number) {
-  const model = await loadModel(MODEL);
+interface Case {
+  readonly kinds: readonly string[];
+  readonly arithmetic: "float32" | "float64";
+}
+
+async function run(device: "wasm" | "cpu", { kinds, arithmetic }: Case, only?: number) {
+  const model = await loadModel(modelOf(kinds));
   const numEnvs = only === undefined ? WORLDS : 1;
   await using simulation = await createSimulation(model, {
     numEnvs,
@@ -58,10 +63,17 @@ async function run(device: "wasm" | "cpu", arithmetic: "float32" | "float64", on
   return { contacts, qpos: Array.from(state.qpos), qvel: Array.from(state.qvel) };
 }
 
-test.each(["float32", "float64"] as const)("worlds with many and few pairs, %s", async (arithmetic) => {
-  const together = await run("wasm", arithmetic);
+const ROUND = ['type="capsule" size=".05 .09"', 'type="ellipsoid" size=".1 .06 .08"'];
+
+test.each([
+  ["flat, float32", { kinds: FLAT, arithmetic: "float32" }],
+  ["flat, float64", { kinds: FLAT, arithmetic: "float64" }],
+  ["turned, float32", { kinds: [...FLAT, ...ROUND], arithmetic: "float32" }],
+  ["turned, float64", { kinds: [FLAT[0], ROUND[0]], arithmetic: "float64" }],
+] satisfies [string, Case][])("worlds with many and few pairs, %s", async (_, of) => {
+  const together = await run("wasm", of);
   expect(Math.max(...together.contacts)).toBeGreaterThan(32);
-  expect(together).toEqual(await run("cpu", arithmetic));
-  const { qpos } = await run("wasm", arithmetic, 4);
+  expect(together).toEqual(await run("cpu", of));
+  const { qpos } = await run("wasm", of, 4);
   expect(together.qpos.slice(4 * qpos.length, 5 * qpos.length)).toEqual(qpos);
 });

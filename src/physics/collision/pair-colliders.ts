@@ -45,6 +45,7 @@ import { Prisms } from "./hfield.ts";
 import { prismContacts } from "./prism-contacts.ts";
 import { halves } from "./broad-phase.ts";
 import type { GeomFrames } from "./geom-frames.ts";
+import { FLAT, hasSteps, isFlat, isRound, mayTurn, POINT } from "./searched-kinds.ts";
 import { steadyGeoms } from "./steady-geoms.ts";
 import type { ModelView } from "../view.ts";
 
@@ -115,25 +116,6 @@ export function pairKind(model: Model, { type1, type2 }: PairNumbers): PairKind 
   return type1 === PLANE && type2 === MESH ? "plane-mesh" : "convex";
 }
 
-/** Shapes whose meeting faces are clipped, and shapes that touch in one point: others are turned for further contacts. */
-const FLAT: readonly number[] = [mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER];
-const POINT: readonly number[] = [mjtGeom.SPHERE, mjtGeom.ELLIPSOID];
-
-/** Whether a margin of a pair is searched by MuJoCo's steps. */
-const hasSteps = ({ type1, type2 }: PairNumbers): boolean => [type1, type2].every((t) => FLAT.includes(t));
-
-/** A cylinder with a box, a hull or another. */
-const isRound = ({ type1, type2 }: PairNumbers): boolean => type1 === mjtGeom.CYLINDER && FLAT.includes(type2);
-
-/** Boxes and hulls. */
-const isFlat = ({ type1, type2 }: PairNumbers): boolean => [type1, type2].every((t) => FLAT.slice(0, 2).includes(t));
-
-const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
-  const types = [type1, type2];
-  if (types.some((t) => POINT.includes(t))) return false;
-  return margin + gap > 0 || !types.every((t) => FLAT.includes(t));
-};
-
 /**
  * The colliders of pairs, over the frames of their geoms. `canSearchAhead` if one loop visits all pairs: lanes of a GPU have
  * no room for what is found meanwhile.
@@ -167,7 +149,8 @@ export function pairColliders(
   const prisms = fields && new Prisms(fields, mostPrisms(model, pairs));
   const fieldOf = (g: Int) => fields!.number(m.geom_dataid.at(g));
   const turns = options.multiccd && searched.some(mayTurn);
-  const isAhead = canSearchAhead && m.form.hasRoom && searched.length > 0 && !hasFields && !turns;
+  // where margins are searched by MuJoCo's steps, those that turn are too, and do not wait
+  const isAhead = canSearchAhead && m.form.hasRoom && searched.length > 0 && !hasFields && !(turns && margins);
   // searches are of any world: each says of its own what the model does not
   const hasOwn = m.geom_size.isOwn || m.geom_rbound.isOwn;
   const numbers = (g: Int) => [
@@ -182,19 +165,23 @@ export function pairColliders(
     const shape = convex({ geom: g, pos: vec(0), mat, size, steady: () => steady(g) }, types);
     return hasOwn ? { ...shape, radius: x[15] } : shape;
   };
-  const isFlatAt = (g: Int): Bool => FLAT.map((type) => eq(m.geom_type.at(g), type)).reduce(or);
+  const isOf = (types: readonly number[], g: Int): Bool => types.map((type) => eq(m.geom_type.at(g), type)).reduce(or);
+  const isFlatAt = (g: Int): Bool => isOf(FLAT, g);
+  const isPointAt = (g: Int): Bool => isOf(POINT, g);
   const ofGeom = hasOwn ? 16 : 12;
+  const waiting = { ...options, turns };
   const ahead = isAhead
-    ? searchesAhead(options, {
+    ? searchesAhead(waiting, {
         numbers: 2 * ofGeom,
         shapes: ([first, second], x) => [
           kept(first, kinds1, x.slice(0, ofGeom)),
           kept(second, kinds2, x.slice(ofGeom)),
         ],
-        // steps about a cylinder, faces that meet, one point
-        sorts: 3,
+        // steps about a cylinder, faces that meet, one point, turns about one
+        sorts: turns ? 4 : 3,
         sortOf: ([first, second]) => {
-          const flat = select(and(isFlatAt(first), isFlatAt(second)), 1, 2, "i32");
+          const point = turns ? select(or(isPointAt(first), isPointAt(second)), 2, 3, "i32") : 2;
+          const flat = select(and(isFlatAt(first), isFlatAt(second)), 1, point, "i32");
           const round = and(eq(flat, 1), eq(m.geom_type.at(first), CYLINDER));
           return select(round, 0, flat, "i32");
         },

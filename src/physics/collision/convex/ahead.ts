@@ -18,6 +18,7 @@ import {
 } from "../../../trace/scalar.ts";
 import type { Mat3 } from "../../../trace/vector.ts";
 import type { Candidate } from "../colliders/index.ts";
+import { SEARCHES } from "../colliders/turned.ts";
 import { convexContacts } from "./contacts.ts";
 import { pairFrame, type Finder } from "./distance.ts";
 import {
@@ -40,6 +41,7 @@ import { itemsOfLanes, itemsInTurn, lanesLeft } from "./pooled.ts";
 import { record, type Corner3 } from "./record.ts";
 import { atBest, searchTurn } from "./search.ts";
 import { restart, searched, searchState } from "./search-state.ts";
+import { searchAt, turnedSearches } from "./turned-searches.ts";
 import { MOST_CONVEX_CONTACTS, type ConvexOptions, type ConvexShape } from "./types.ts";
 
 /** A pair of geoms that is searched. */
@@ -81,11 +83,30 @@ export interface Ahead {
   take(): { readonly count: Int; at(i: Int): Candidate };
 }
 
+/** Of the numbers of an end, whether shapes are within reach, and whether that is at a face. */
+const [HIT, FACE] = [BEST + 6, BEST + 7];
+
+/** Gives what a search has found, from the numbers of its end. */
+const endedAs =
+  (x: readonly Scalar[]): Finder =>
+  (first, second, frame) => {
+    const best = record("taken");
+    setNumbers(best, x);
+    const corners = (k: number) => vec(x, k).map(toI32) as unknown as Corner3;
+    return {
+      ...atBest(first, second, frame, best, () => eq(x[HIT], 1)),
+      turns: 0,
+      isFace: eq(x[FACE], 1),
+      triangle: [corners(BEST), corners(BEST + 3)],
+    };
+  };
+
 /** Ways of a lane through the loop of searches. */
-const [SEARCHES, IDLE, READY] = [0, 1, 2];
+const [SEARCHING, IDLE, READY] = [0, 1, 2];
 
 export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
-  const ends = new Kept("end", BEST + 8);
+  const { turns: isTurning } = options;
+  const ends = new Kept("end", BEST + 8, isTurning ? SEARCHES * ROOM : ROOM);
   const pairsKept = new Kept("pair", 3 + kinds.numbers);
   const at = variable("ahead_at", 0, "i32");
   const made = variable("ahead_made", 0, "i32");
@@ -126,9 +147,11 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
     const [a, b] = kinds.shapes(geoms, numbers);
     return { a, b, reach };
   };
+  const turns = isTurning ? turnedSearches(options, pairOf) : undefined;
+  const endOf = (from: Int): Finder => endedAs(ends.get(from));
 
   const search = (): void => {
-    const queue = parked();
+    const queue = parked(isTurning ? (SEARCHES - 1) * ROOM : ROOM);
     const waiting = variable("ahead_waiting", 0, "i32");
     waiting.set(0);
     const [slot, of] = ["slot", "lane"].map((name) => variable(`ahead_${name}`, 0, "i32"));
@@ -141,8 +164,9 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
     const p = polytope();
     const items = itemsOfLanes("ahead");
 
-    const place = () => {
-      const pair = pairOf(ofLane(slot.get(), of.get()));
+    const place = (isTurned: Bool) => {
+      const from = (own: Int) => ofLane(own, of.get());
+      const pair = turns ? turns.pairAt(slot.get(), from, isTurned) : pairOf(from(slot.get()));
       const placed = pairFrame(pair.a, pair.b);
       first.set(placed.first);
       second.set(placed.second);
@@ -177,11 +201,17 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
 
     // all lanes look for what is apart, then all go on with what overlaps: so they need the same code at once
     loop(
-      2,
+      turns ? 4 : 2,
       (phase) => {
-        const isFirst = eq(phase, 0);
+        const isFirst = turns ? or(eq(phase, 0), eq(phase, 2)) : eq(phase, 0);
+        if (turns)
+          when(eq(phase, 2), () => {
+            turns.list(made.get(), (own) => eq(ends.get(own)[HIT], 1), endOf);
+            waiting.set(0);
+          });
         way.set(IDLE);
-        items.begin([select(isFirst, made.get(), waiting.get(), "i32")]);
+        const begun = turns ? select(eq(phase, 0), made.get(), turns.count(), "i32") : made.get();
+        items.begin([select(isFirst, begun, waiting.get(), "i32")]);
         loop(
           MOST_LANES * ROOM * (MOST_TURNS + 1),
           () => {
@@ -192,13 +222,14 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
                 () => {
                   slot.set(i);
                   of.set(from);
+                  if (turns) when(eq(phase, 2), () => slot.set(turns.search(i, from)));
                   when(not(isFirst), () => {
                     const [to, world] = queue.of(ofLane(i, from));
                     slot.set(to);
                     of.set(world);
                   });
-                  way.set(SEARCHES);
-                  place();
+                  way.set(SEARCHING);
+                  place(ge(phase, 2));
                   restart(state, getThree(offset));
                   when(not(isFirst), () => {
                     queue.load(ofLane(i, from), state);
@@ -211,7 +242,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
             breakIf(eq(way.get(), READY));
             turn(isFirst);
             const isOver = or(eq(state.mode.get(), MODE.DONE), ge(state.turns.get(), MOST_TURNS));
-            when(and(eq(way.get(), SEARCHES), isOver), end);
+            when(and(eq(way.get(), SEARCHING), isOver), end);
           },
           { label: "search" },
         );
@@ -228,7 +259,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
     const counted = Array.from({ length: sorts }, (_, k) => variable(`ahead_met${k}`, 0, "i32"));
     for (const n of counted) n.set(0);
     loop(made.get(), (slot) => {
-      when(eq(ends.get(slot)[16], 1), () => {
+      when(eq(ends.get(slot)[HIT], 1), () => {
         const [geom1, geom2] = pairsKept.get(slot);
         const sort = kinds.sortOf([toI32(geom1), toI32(geom2)]);
         counted.forEach((n, k) =>
@@ -245,19 +276,8 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
       slot.set(met.get(ofLane(add(mul(sort, ROOM), i), of)));
       const from = ofLane(slot.get(), of);
       const { a, b, reach: far } = pairOf(from);
-      const finder: Finder = (first, second, frame) => {
-        const best = record("taken");
-        const x = ends.get(from);
-        setNumbers(best, x);
-        const corners = (k: number) => vec(x, k).map(toI32) as unknown as Corner3;
-        return {
-          ...atBest(first, second, frame, best, () => eq(x[16], 1)),
-          turns: 0,
-          isFace: eq(x[17], 1),
-          triangle: [corners(10), corners(13)],
-        };
-      };
-      const found = convexContacts(a, b, far, { ...options, turns: false }, finder);
+      const finder = (turn: Int) => endOf(turns ? ofLane(searchAt(slot.get(), turn), of) : from);
+      const found = convexContacts(a, b, far, options, finder);
       counts.set(from, found.count);
       loop(found.count, (k) => {
         const { dist, pos, normal } = found.at(k);

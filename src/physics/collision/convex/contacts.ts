@@ -39,7 +39,7 @@ import {
 import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
 import { DISTINCT, movedBy, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
-import { locate, searching, type Finder } from "./distance.ts";
+import { locate, searching, type Finder, type Located } from "./distance.ts";
 import { CAP_CORNERS } from "./faces.ts";
 import { manifold } from "./manifold.ts";
 import { marginSearch } from "./margin-search.ts";
@@ -145,25 +145,39 @@ function leastOverlap(a: ConvexShape, b: ConvexShape): Scalar {
   return select(or(isShrunk(a), isShrunk(b)), 0, least);
 }
 
+/** Whether a contact is one: MuJoCo makes none of shapes that have one centre, or overlap by less than it resolves. */
+export function touching(a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions): (c: Located) => Bool {
+  const apart = not(searchedFromOneCentre(a, b, options));
+  const within = sub(reach, leastOverlap(a, b));
+  return ({ hit, dist }) => and(and(hit, apart), lt(dist, within));
+}
+
+/** Whether faces that meet are clipped, and else whether shapes are turned for further contacts. */
+function furtherContacts(a: ConvexShape, b: ConvexShape, reach: Scalar, options: ConvexOptions) {
+  const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
+  const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
+  return { several, faces, turns: options.turns === false ? false : and(several, not(faces)) };
+}
+
+export const turnsOf = (...pair: Parameters<typeof furtherContacts>): Bool => furtherContacts(...pair).turns;
+
 /**
  * Contacts of two convex shapes (mjc_Convex): the nearest or deepest points, and if neither shape is round those that turning
  * the shapes by little finds too, or where faces meet without a margin the corners of what they share. `reach` is the
  * distance up to which MuJoCo looks for contacts (margin + gap, m). The geoms are in MuJoCo's order, the lower mjtGeom first.
- * `finder` stands for a search here.
+ * `finder` stands for a search here: the first, or the one of a turn.
  */
 export function convexContacts(
   a: ConvexShape,
   b: ConvexShape,
   reach: Scalar,
   options: ConvexOptions,
-  finder?: Finder,
+  finder?: (turn: Int) => Finder,
 ): ConvexContacts {
   const contacts = new ContactList();
   contacts.clear();
   const scratch = polytope(Math.max(cornersOf(a) + cornersOf(b), levelOf(a), levelOf(b)));
-  const several = options.multiccd ? not(or(isPoint(a), isPoint(b))) : false;
-  const faces = and(and(isFlat(a), isFlat(b)), le(reach, 0));
-  const turns = options.turns === false ? false : and(several, not(faces));
+  const { several, faces, turns } = furtherContacts(a, b, reach, options);
   // where MuJoCo searches on to less than rounding tells
   const finest = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
   const unmargined = options.rounds || options.flats;
@@ -172,11 +186,11 @@ export function convexContacts(
   const ordinary = searching(options, scratch);
   // a finder has no margins
   const bySteps = finder ? unmargined : steps;
-  const otherwise = finder ?? ordinary;
+  let turn: Int = 0;
+  const otherwise: Finder = finder ? (...pair) => finder(turn)(...pair) : ordinary;
   const search = bySteps ? marginSearch(otherwise, options, scratch, not(fine), finder !== undefined) : otherwise;
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
-  const apart = not(searchedFromOneCentre(a, b, options));
-  const within = sub(reach, leastOverlap(a, b));
+  const touches = touching(a, b, reach, options);
   const first = {
     dist: variable("convex_first", 0),
     pos: vector("convex_at"),
@@ -192,9 +206,10 @@ export function convexContacts(
   const rolled = isCapsule === false || current().exact ? undefined : capsuleMoved;
 
   const find = (k: Int, p: ConvexShape, q: ConvexShape) => {
+    turn = k;
     const found = locate(p, q, reach, search);
     const pos = scale3(add3(found.from, found.to), 0.5);
-    when(and(and(found.hit, apart), lt(found.dist, within)), () => {
+    when(touches(found), () => {
       const isFirst = eq(k, 0);
       when(isFirst, () => {
         first.dist.set(found.dist);

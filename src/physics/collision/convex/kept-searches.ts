@@ -7,7 +7,7 @@ import type { SearchState } from "./search-state.ts";
 import { coreKinds, type Core } from "./support.ts";
 import type { ConvexShape, Hull } from "./types.ts";
 
-/** Searches of a world whose ends are kept at once. */
+/** Pairs of a world whose searches end before any contacts are taken: a power of two. */
 export const ROOM = 32;
 
 /** A number that is set where a search begins; what is the same for all of them stays a number. */
@@ -74,8 +74,8 @@ export function heldCore(name: string): { set(core: Core): void; get(): Core } {
 export class Kept {
   readonly #arrays: readonly LocalArray[];
 
-  constructor(name: string, count: number) {
-    this.#arrays = Array.from({ length: count }, (_, k) => array(`ahead_${name}${k}`, ROOM, "f32", true));
+  constructor(name: string, count: number, room = ROOM) {
+    this.#arrays = Array.from({ length: count }, (_, k) => array(`ahead_${name}${k}`, room, "f32", true));
   }
 
   set(i: Int, numbers: readonly Scalar[]): void {
@@ -94,10 +94,10 @@ export const BEST = 10;
 export const numbersOf = ({ h, normal, a, b }: Best): Scalar[] => [h.get(), ...normal.get(), ...a.get(), ...b.get()];
 export const setNumbers = (to: Best, x: readonly Scalar[]): void => keep(to, x[0], vec(x, 1), vec(x, 4), vec(x, 7));
 
-/** Searches whose shapes overlap, or are too near for GJK: what is next begins from its simplex. */
-export function parked() {
-  const [simplex, best, seed, rest] = [32, BEST, 4, 3].map((count, k) => new Kept(`parked${k}_`, count));
-  const pairs = new Kept("parked_pair", 2);
+/** So many searches whose shapes overlap, or are too near for GJK: what is next begins from its simplex. */
+export function parked(room: number) {
+  const [simplex, best, seed, rest] = [32, BEST, 4, 3].map((count, k) => new Kept(`parked${k}_`, count, room));
+  const pairs = new Kept("parked_pair", 2, room);
   return {
     save(i: Int, { s, best: found, seed: from, next, last }: SearchState, of: readonly Int[]): void {
       const ids = s.ids.flatMap((v) => v.get().slice(0, 2));

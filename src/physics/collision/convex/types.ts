@@ -98,6 +98,13 @@ export interface ConvexShape extends Shape {
   readonly radius: Scalar;
 }
 
+/** Two shapes that are searched, and the distance up to which they make contacts, m. */
+export interface SearchedShapes {
+  readonly a: ConvexShape;
+  readonly b: ConvexShape;
+  readonly reach: Scalar;
+}
+
 /** MuJoCo's options of the search. */
 export interface ConvexOptions {
   /** ccd_iterations: a bound on the iterations of each part of the search. */
