@@ -4,8 +4,7 @@
 import { optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { AlgorithmSnapshot } from "./algorithm.ts";
-import { learnerDeviceOf } from "./device/bind-env.ts";
-import { heldOn, limitsOf } from "./device/learner-device.ts";
+import { heldOn, learnerDeviceOf, limitsOf } from "./device/learner-device.ts";
 import { envShape } from "./device/env-shape.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";

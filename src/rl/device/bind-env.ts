@@ -4,7 +4,8 @@ import type { ArenaView, Views, WasmViews } from "../../env/host/gpu-views.ts";
 import type { LearnerEnv } from "./learner-env.ts";
 import { NORM, WORLD } from "../tables/device-tables.ts";
 import type { DeviceCore } from "./device-core.ts";
-import type { LearnerDevice } from "./learner-device.ts";
+import { UNBOUNDED } from "./env-shape.ts";
+import { learnerDeviceOf } from "./learner-device.ts";
 import type { Job } from "./kernels.ts";
 import type { JobOf, KernelName } from "./kernel-table.ts";
 import type { WasmBacking } from "./wasm-backing.ts";
@@ -36,9 +37,6 @@ export interface Binding<K extends KernelName> {
   readonly arenas?: Readonly<Record<string, string>>;
 }
 
-/** Bounds of actions that have none. */
-export const UNBOUNDED = 3e38;
-
 /** Observations of mean 0 and deviation 1, columns that only fill up times 0; then low and high of actions, by fours. */
 export function initialNorm(env: LearnerEnv, columns: number, actions: number): Float32Array<ArrayBuffer> {
   const norm = new Float32Array(4 * columns + 2 * actions);
@@ -59,16 +57,6 @@ export function initialWorlds(env: LearnerEnv): Uint32Array<ArrayBuffer> {
   const worlds = new Uint32Array(env.numEnvs * WORLD.size);
   env.worldIds.forEach((id, i) => WORLD.write({ id }, worlds, i * WORLD.size));
   return worlds;
-}
-
-/** The device that a learner of an environment runs on. Throws `gpu-required`. */
-export function learnerDeviceOf(env: LearnerEnv): LearnerDevice {
-  if (env.gpu) return env.gpu.device;
-  if (env.wasm) return { threads: env.wasm.threads };
-  throw new CorralError(
-    "gpu-required",
-    `${env.id} runs on ${env.deviceName}, where no learner runs. Make it with device: "wasm", or on a GPU.`,
-  );
 }
 
 /** Copies what passes between an environment on WebAssembly and its learner, shard by shard. */

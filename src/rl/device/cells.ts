@@ -1,60 +1,10 @@
 // recurrent cells (GRU, LSTM) on the device: truncated backpropagation through time (Williams and Peng 1990) over sequences
 // that lie side by side. Rows lie step by step: those of a step are `lanes` after those of the step before.
-import { CELLS, type CellKind, type Layer, type Networks } from "../networks/networks.ts";
+import { CELLS, type Layer } from "../networks/networks.ts";
+import type { CellSet } from "./cell-places.ts";
 import type { DeviceCore } from "./device-core.ts";
 import type { JobPass } from "./kernels.ts";
 import type { Bind } from "./kernel-table.ts";
-
-/** Where one network's cell keeps its rows: vec4s in `work`. */
-export interface CellPlaces {
-  readonly below: number;
-  readonly gates: number;
-  readonly before: number;
-  readonly state: number;
-  readonly carry: number;
-  readonly memory: number;
-  readonly memory_carry: number;
-}
-
-/** Cells of one kind that run side by side. */
-export interface CellSet {
-  /** What their jobs are called. */
-  readonly name: string;
-  readonly kind: CellKind;
-  /** vec4s of what a cell puts out, and of a whole state. */
-  readonly s4: number;
-  readonly state4: number;
-  /** Steps of a sequence, and sequences that there is room for. */
-  readonly unroll: number;
-  readonly lanes: number;
-  readonly cells: readonly { readonly hh: Layer; readonly at: CellPlaces }[];
-}
-
-/** Sizes of the cells of networks. */
-export const cellSizes = ({ kind, size }: Pick<NonNullable<Networks["cells"]>, "kind" | "size">) => ({
-  kind,
-  s4: size / 4,
-  state4: (CELLS[kind].parts * size) / 4,
-});
-
-/** The places of a cell, whose gates get from below what lies there: `take` hands out vec4s. */
-export function placeCell(
-  { kind, s4, lanes }: Pick<CellSet, "kind" | "s4" | "lanes">,
-  rows: number,
-  below: number,
-  take: (vec4s: number) => number,
-): CellPlaces {
-  const { gates, parts } = CELLS[kind];
-  return {
-    below,
-    gates: take(rows * gates * s4),
-    before: take(rows * s4),
-    state: take(rows * s4),
-    carry: take(lanes * s4),
-    memory: take((parts - 1) * rows * s4),
-    memory_carry: take((parts - 1) * lanes * s4),
-  };
-}
 
 /** Who tells cells where their sequences begin and worlds forget: the rollout, or sequences of a replay. */
 type Source = "rollout" | "replay";
@@ -105,9 +55,6 @@ export function bindActing(bind: Bind, set: CellSet, source: Source): void {
     bind(`${name} step ${who}`, `${set.kind}_step_${who}`, ofStep(set, 0));
   bind(`${name} forget`, source === "replay" ? "cell_forget_replay" : "cell_forget", ofStep(set, 0));
 }
-
-/** Jobs of cells, at most. */
-export const cellJobs = ({ unroll }: Pick<CellSet, "unroll">): number => 4 * unroll + 4;
 
 /** Runs jobs of a learner. */
 type Runner = Pick<DeviceCore, "run" | "runRows" | "runWeights">;

@@ -3,8 +3,10 @@ import { CorralError } from "../../core/errors.ts";
 import type { Space } from "../../env/space/spaces.ts";
 import type { ObservationGroup } from "../../env/task/observation-groups.ts";
 import { actionFeatures } from "../networks/action-features.ts";
-import { UNBOUNDED } from "./bind-env.ts";
 import type { PlannedEnv } from "./learner-env.ts";
+
+/** Bounds of actions that have none. */
+export const UNBOUNDED = 3e38;
 
 const MAX_CHOICES = 32;
 

@@ -6,7 +6,7 @@ import { HEAD_ROW, SAMPLE, STATE_SIZE, UNIFORM_SLOTS, UNIFORMS_BYTES, WORLD } fr
 import { JOB_BYTES } from "../tables/job-tables.ts";
 import { embedding4, layOutNetworks, padTo, row4Of, TILE, type Layer, type Networks } from "../networks/networks.ts";
 import { layOutCells, sequencesOf, type CellsLayout } from "./recurrent.ts";
-import { cellJobs } from "../device/cells.ts";
+import { cellJobs } from "../device/cell-places.ts";
 import { mirrors } from "./mirror.ts";
 import { layOutHead, type HeadLayout } from "../networks/head-layout.ts";
 import type { Network, EnvShape } from "../device/env-shape.ts";

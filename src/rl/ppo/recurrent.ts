@@ -1,6 +1,6 @@
 // how a rollout is cut into sequences for policies and values that remember. The state that each sequence began with is
 // stored while acting, so history costs two states for each world and sequence, whatever the length of episodes.
-import { cellSizes, placeCell, type CellPlaces, type CellSet } from "../device/cells.ts";
+import { cellSizes, placeCell, type CellPlaces, type CellSet } from "../device/cell-places.ts";
 import { padTo, TILE, type Layer, type Networks } from "../networks/networks.ts";
 import type { PpoConfig } from "./config.ts";
 

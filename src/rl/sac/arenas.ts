@@ -16,7 +16,7 @@ import {
   type Layer,
   type Rows,
 } from "../networks/networks.ts";
-import { cellJobs, cellSizes, placeCell, type CellSet } from "../device/cells.ts";
+import { cellJobs, cellSizes, placeCell, type CellSet } from "../device/cell-places.ts";
 import { NARROWER, planReplayLearner, transitionSizes, type ReplayLearnerShape } from "../replay/arenas.ts";
 import { NOTE } from "../tables/device-tables.ts";
 import { rowsOfSample, type SacConfig } from "./config.ts";
