@@ -35,7 +35,7 @@ export function boxOf(model: Model, g: number): Record<"centre" | "half", Vec3> 
  * The box within a round geom, of which a point, an axis or nothing is left, and the half axes of the ellipsoid that surrounds it
  * on all sides: together the geom itself. Of others the box, and no ellipsoid.
  */
-export function roundedBoxOf(model: Model, g: number): Record<"centre" | "half" | "round", Vec3> {
+function roundedBoxOf(model: Model, g: number): Record<"centre" | "half" | "round", Vec3> {
   const [x, y, z] = model.geom_size.subarray(3 * g, 3 * g + 3);
   const centre: Vec3 = [0, 0, 0];
   switch (model.geom_type[g]) {
