@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take most, 5 seconds of processor time and more where a run took 800, the longest first. */
+/** Files that take most, 5 seconds of processor time and more where a run took 900, the longest first. */
 const LONG = [
   "oracle/env-gymnasium",
   "unit/package",
@@ -15,6 +15,7 @@ const LONG = [
   "determinism/resume",
   "faults/training-loss",
   "determinism/rl",
+  "learning/shipped-policies",
   "determinism/emission",
   "determinism/env",
   "unit/gpu-compilers",
@@ -33,6 +34,7 @@ const LONG = [
   "oracle/dual-solvers",
   "unit/cli/your-first-task",
   "property/env-tasks",
+  "faults/run-ends",
   "faults/bundles",
   "unit/rl/large-actions",
   "unit/batch/tuning",
@@ -55,6 +57,10 @@ const LONG = [
   "oracle/env-randomise",
   "oracle/env-dm-control",
   "property/invariance",
+  "unit/rl/wasm-learner-threads",
+  "property/bundle-mutants",
+  "oracle/margin-places",
+  "unit/cli/doctor",
   "oracle/compare",
   "oracle/independent-trees",
   "oracle/discrete",
