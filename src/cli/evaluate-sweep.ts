@@ -23,6 +23,9 @@ function columnsOf({ points, under }: Sweep): Column[] {
     { name: `${of}+-`, of: (i) => own[i].stderrReturn, format: tenth },
     { name: `${of}length`, of: (i) => own[i].meanLength, format: (x) => x.toFixed(0) },
     { name: `${of}terminated`, of: (i) => own[i].terminated, format: percent, map: "share" },
+    ...(own.every(({ failed }) => failed === 0)
+      ? []
+      : [{ name: `${of}failed`, of: (i: number) => own[i].failed, format: percent, map: "share" } as const]),
     ...(own[0].success === undefined
       ? []
       : [{ name: `${of}success`, of: (i: number) => own[i].success!, format: percent, map: "share" } as const]),

@@ -31,6 +31,9 @@ export const Status = {
   BAD_CONDITION: 1 << 10,
 } as const;
 
+/** Bits of what ends an episode by default because something went wrong. */
+export const FAILED = Object.values(Status).reduce((all, bit) => all | bit, 0) & ~Status.BAD_INFO;
+
 export type StatusName = keyof typeof Status;
 
 /** Names of the bits set in a status word. */

@@ -14,6 +14,7 @@ import { assertAxis, DELAY, sweptTask, type SweepAxis } from "./swept-task.ts";
 import { meanOf, stderrOf } from "./means.ts";
 import {
   assertInstalled,
+  failedIn,
   joinPlayed,
   mostWorlds,
   openUnder,
@@ -55,6 +56,8 @@ export interface SweepPoint {
   readonly meanLength: number;
   /** Share of the episodes that ended before their limit of steps: falls, where falling ends them. */
   readonly terminated: number;
+  /** Share of which a step failed: something was not finite, or contacts had no places. By default such a step ends it. */
+  readonly failed: number;
   /** Share whose last `info` called "success" was not zero, where the task reports one. */
   readonly success: number | undefined;
 }
@@ -93,12 +96,14 @@ const gridOf = (axes: readonly SweepAxis[]): number[][] =>
 /** First episodes of the worlds of a batch. */
 class FirstEpisodes {
   readonly terminated: Uint8Array;
+  readonly failed: Uint8Array;
   readonly lengths: Uint32Array;
   readonly success: Float64Array | undefined;
 
   /** `reports`: whether the task reports a success. */
   constructor(worlds: number, reports: boolean) {
     this.terminated = new Uint8Array(worlds);
+    this.failed = new Uint8Array(worlds);
     this.lengths = new Uint32Array(worlds);
     this.success = reports ? new Float64Array(worlds) : undefined;
   }
@@ -109,6 +114,7 @@ class FirstEpisodes {
       if (playing[world] === 0) continue;
       this.lengths[world]++;
       this.terminated[world] = result.terminated[world];
+      this.failed[world] |= failedIn(result.infos, world);
       if (told) this.success[world] = told[world];
     }
   }
@@ -119,6 +125,7 @@ interface Played {
   readonly returns: ArrayLike<number>;
   readonly lengths: ArrayLike<number>;
   readonly terminated: ArrayLike<number>;
+  readonly failed: ArrayLike<number>;
   readonly success: ArrayLike<number> | undefined;
 }
 
@@ -188,8 +195,8 @@ export async function sweep(source: string, options: SweepOptions): Promise<Swee
 }
 
 const bare = (point: PlayedPoint): SweepPoint => {
-  const { values, meanReturn, stderrReturn, meanLength, terminated, success } = point;
-  return { values, meanReturn, stderrReturn, meanLength, terminated, success };
+  const { values, meanReturn, stderrReturn, meanLength, terminated, failed, success } = point;
+  return { values, meanReturn, stderrReturn, meanLength, terminated, failed, success };
 };
 
 function withGap(point: PlayedPoint, of: PlayedPoint): SweepPointUnder {
@@ -215,8 +222,8 @@ function batchOf(
         tell({ steps: ++steps, most: env.maxEpisodeSteps, over });
       };
       const { returns } = await player.evaluate({ seed, sample, onStep });
-      const { lengths, terminated, success } = first;
-      return { returns, lengths, terminated, success };
+      const { lengths, terminated, failed, success } = first;
+      return { returns, lengths, terminated, failed, success };
     },
   };
 }
@@ -346,6 +353,7 @@ async function playPoints(
       stderrReturn: stderrOf(returns),
       meanLength: meanOf(part(played.lengths)),
       terminated: meanOf(part(played.terminated)),
+      failed: meanOf(part(played.failed)),
       success: played.success && meanOf(part(played.success).map((x) => (x > 0 ? 1 : 0))),
     };
   });

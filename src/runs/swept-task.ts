@@ -30,6 +30,12 @@ const FACTORS: Readonly<Record<string, Omit<Randomisation, "set" | "scale" | "ad
   gravity: { field: "gravity" },
 };
 
+/** Numbers that act with those of a factor and that no world draws: a sweep would leave them as they are. */
+const UNSCALED: Readonly<Record<string, readonly (keyof Model & `${string}_${string}`)[]>> = {
+  damping: ["dof_dampingpoly", "actuator_damping", "actuator_dampingpoly"],
+  armature: ["actuator_armature"],
+};
+
 /** The axis of which each value takes kernels of its own: control steps that actions wait. */
 export const DELAY = "delay";
 const PUSH = "push";
@@ -137,7 +143,14 @@ function fieldsIn(model: Model, name: string): Pick<Randomisation, "field"> {
   const { field } = FACTORS[name];
   if (field === "gravity") return { field };
   const all = typeof field === "string" ? [field] : field;
-  const said = all.filter((one) => Array.from(model[one as "body_mass"]).some((x) => x !== 0));
+  const isSaid = (one: string) => Array.from(model[one as "body_mass"]).some((x) => x !== 0);
+  const beside = (UNSCALED[name] ?? []).filter(isSaid);
+  if (beside.length > 0)
+    throw bad(
+      `${name} is a factor of ${listed([...all])}, and this model has ${listed([...beside])} too, which no world draws; scale ${all[0]} alone in randomise of the task and sweep that`,
+      { name },
+    );
+  const said = all.filter(isSaid);
   if (said.length > 0) return { field: typeof field === "string" ? field : said };
   throw bad(`${name} is a factor of ${listed([...all])}, which this model has none of that is not 0; leave it out`, {
     name,

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import { withDevice } from "../batch/devices.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
 import { makeMuJoCoVec } from "../env/mujoco-vec.ts";
+import type { Infos } from "../env/host/infos.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
 import { taskOf } from "../env/registry.ts";
 import { loadTaskModel } from "../env/task/load.ts";
 import type { Task } from "../env/task/task.ts";
 import { oracleBytes } from "../model/oracle.ts";
+import { FAILED } from "../physics/status.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { ENDLESS_STEPS } from "../rl/evaluate.ts";
 import type { Policy } from "../rl/networks/policy.ts";
@@ -36,6 +38,8 @@ export interface Played {
   readonly returns: Float64Array;
   readonly lengths: Float64Array;
   readonly terminated: Uint8Array;
+  /** Those of which a step failed. */
+  readonly failed: Uint8Array;
   readonly success: Float64Array | undefined;
   /** Episodes that each condition of `terminated` ended, by its name. */
   readonly endedBy: Readonly<Record<string, number>>;
@@ -55,12 +59,16 @@ export interface PlayedSoFar {
   readonly over: number;
 }
 
+/** 1 where a step of a world failed, else 0. */
+export const failedIn = (infos: Pick<Infos, "status">, world: number): 0 | 1 => (infos.status(world) & FAILED ? 1 : 0);
+
 /** The first episode of each world, of which those that are over are begun anew and not counted. */
 async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: PlayedSoFar) => void): Promise<Played> {
   const n = env.numEnvs;
   await env.reset({ seed });
   const open = new Uint8Array(n).fill(1);
-  const [returns, lengths, terminated] = [new Float64Array(n), new Float64Array(n), new Uint8Array(n)];
+  const [returns, lengths] = [new Float64Array(n), new Float64Array(n)];
+  const [terminated, failed] = [new Uint8Array(n), new Uint8Array(n)];
   const success = env.spec.shape.infos.includes("success") ? new Float64Array(n) : undefined;
   const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, [0, 0]]));
   const endedBy: Record<string, number> = Object.fromEntries(env.spec.shape.terminations.map((name) => [name, 0]));
@@ -85,6 +93,7 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
       returns[w] += result.rewards[w];
       lengths[w] = t + 1;
       terminated[w] = result.terminated[w];
+      failed[w] |= failedIn(result.infos, w);
       if (told) success[w] = told[w];
       if (over[w] !== 0) for (const name of result.infos.endedBy(w)) if (name in endedBy) endedBy[name]++;
       open[w] = over[w] ? 0 : 1;
@@ -95,7 +104,7 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
   const steps = lengths.reduce((sum, x) => sum + x, 0);
   const infos = Object.fromEntries([...sums].map(([name, [all]]) => [name, all / steps]));
   const lasts = Object.fromEntries([...sums].map(([name, [, last]]) => [name, last / n]));
-  return { returns, lengths, terminated, success, endedBy, infos, lasts };
+  return { returns, lengths, terminated, failed, success, endedBy, infos, lasts };
 }
 
 /** Episodes that were played in parts, in order. */
@@ -116,6 +125,7 @@ export function joinPlayed(parts: readonly Played[]): Played {
     returns: Float64Array.from(all(({ returns }) => returns)),
     lengths: Float64Array.from(all(({ lengths }) => lengths)),
     terminated: Uint8Array.from(all(({ terminated }) => terminated)),
+    failed: Uint8Array.from(all(({ failed }) => failed)),
     success: parts[0].success && Float64Array.from(all(({ success }) => success!)),
     endedBy: Object.fromEntries(
       Object.keys(parts[0].endedBy).map((name) => [name, total(parts.map(({ endedBy }) => endedBy[name]))]),

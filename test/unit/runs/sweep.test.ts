@@ -10,7 +10,9 @@ import { loadModel } from "../../../src/model/model.ts";
 import { play } from "../../../src/runs/play.ts";
 import { sweep, type SweepAxis } from "../../../src/runs/sweep.ts";
 import { sweptTask } from "../../../src/runs/swept-task.ts";
-import { taskOf } from "../../../src/env/registry.ts";
+import { rowsOf } from "../../../src/cli/evaluate-sweep.ts";
+import { register, taskOf } from "../../../src/env/registry.ts";
+import type { Task } from "../../../src/env/task/task.ts";
 import { loadTaskModel } from "../../../src/env/task/load.ts";
 import { TINY, trainInto } from "../../support/runs.ts";
 
@@ -174,6 +176,28 @@ test("friction is that of explicit pairs too, along both of their tangents", asy
   expect(() => sweptTask({ ...task, randomise }, model, [{ name: "friction", values: [1] }])).toThrow(
     "sweep randomise.slippery in place of friction",
   );
+});
+
+test("damping with terms that no world draws is refused", async () => {
+  const model =
+    await loadModel(`<mujoco><worldbody><body><joint name="j" damping="1 2 0"/><geom size=".1"/></body></worldbody>
+    <actuator><motor joint="j" armature="0.1"/></actuator></mujoco>`);
+  const { id, observe, reward } = taskOf("CartPole");
+  const task = { id, model: "", frameSkip: 1, maxEpisodeSteps: 9, observe, reward };
+  for (const [name, field] of Object.entries({ damping: "dof_dampingpoly", armature: "actuator_armature" }))
+    expect(() => sweptTask(task, model, [{ name, values: [1, 2] }])).toThrow(`this model has ${field} too`);
+});
+
+test("points whose worlds fail say so, in corral's worlds and in MuJoCo's", async () => {
+  const id = "FailingPole";
+  const cartPole = taskOf("CartPole");
+  register({ ...cartPole, id, params: { p: 1 }, reward: { alive: "sqrt(1.5 - param.p)" } } as Task);
+  await trainInto(runOf("failing"), id, { ...TINY, env });
+  const axes = [{ name: "param.p", values: [1, 2] }];
+  const failing = { ...env, recorder: false };
+  const result = await sweep(runOf("failing"), { axes, episodes: 2, env: failing, under: ["mujoco"] });
+  for (const points of [result.points, result.under[0].points]) expect(points.map((p) => p.failed)).toEqual([0, 1]);
+  expect(rowsOf(result)[0]).toEqual(expect.arrayContaining(["failed", "mujoco failed"]));
 });
 
 test("corral evaluate writes a page and a table", async () => {
