@@ -12,7 +12,6 @@ import { sweep, type SweepAxis } from "../../../src/runs/sweep.ts";
 import { sweptTask } from "../../../src/runs/swept-task.ts";
 import { rowsOf } from "../../../src/cli/evaluate-sweep.ts";
 import { register, taskOf } from "../../../src/env/registry.ts";
-import type { Task } from "../../../src/env/task/task.ts";
 import { loadTaskModel } from "../../../src/env/task/load.ts";
 import { TINY, trainInto } from "../../support/runs.ts";
 
@@ -191,7 +190,7 @@ test("damping with terms that no world draws is refused", async () => {
 test("points whose worlds fail say so, in corral's worlds and in MuJoCo's", async () => {
   const id = "FailingPole";
   const cartPole = taskOf("CartPole");
-  register({ ...cartPole, id, params: { p: 1 }, reward: { alive: "sqrt(1.5 - param.p)" } } as Task);
+  register({ ...cartPole, id, params: { p: 1 }, reward: { alive: "sqrt(1.5 - param.p)" } });
   await trainInto(runOf("failing"), id, { ...TINY, env });
   const axes = [{ name: "param.p", values: [1, 2] }];
   const failing = { ...env, recorder: false };
