@@ -103,6 +103,12 @@ export abstract class AlgorithmBase<
     this.#started = true;
   }
 
+  /** Where worlds failed in what was just collected, has the environment's recorder look at them while it reaches back. */
+  protected async lookAtFailures(metrics: M): Promise<M> {
+    if (metrics.badSteps > 0) await this.env.read?.();
+    return metrics;
+  }
+
   /** The seed of what is drawn now; see `drawSeed`. */
   protected get drawSeed(): number | bigint {
     return drawSeed(this.seed, this.rateScale);

@@ -49,6 +49,8 @@ export interface LearnerEnv
   step(actions: ArenaView | Actions, options: { readonly readback: false }): Promise<undefined>;
   step(actions: ArenaView | Actions): Promise<LearnerStep>;
   stepOnDevice: VectorEnv["stepOnDevice"];
+  /** Reads the last results, and has a recorder look at worlds that failed since; environments in JavaScript have none. */
+  read?(): Promise<unknown>;
   readActions(): Promise<Float32Array | Int32Array>;
   snapshot(): Promise<EnvSnapshot>;
   restore(snapshot: EnvSnapshot): Promise<unknown>;
