@@ -29,11 +29,11 @@ test.each([
   ["SAC", Sac, { collectSteps: 16, gradientSteps: 1, batchSize: 16, bufferSize: 1600, learningStarts: 1e6 }],
 ] as const)("%s", async (name, Learner, config) => {
   await using env = await makeVec(task, { numEnvs: 16, seed: 1, device: "wasm", threads: 1, recorder: { directory } });
-  await using learner = await Learner.create(env, { seed: 1, hidden: [8], ...config } as never);
+  await using learner = await Learner.create(env, { seed: 1, hidden: [8], ...config });
   let bad = 0;
   for (let i = 0; i < 8 && bad === 0; i++) bad = (await learner.iterate()).badSteps;
   expect(bad).toBeGreaterThan(0);
   const { failures, bundles, byTerm } = env.health();
   expect([failures, bundles.length, Object.keys(byTerm)], name).toEqual([bad, 1, ["root"]]);
-  expect((await replay(await readBundle(bundles[0]))).identical).toBe(true);
+  expect((await replay(readBundle(bundles[0]))).identical).toBe(true);
 });
