@@ -4,6 +4,7 @@
 import type { ArenaLayout } from "./layout.ts";
 import type { CheckedRequest, PlanLimits } from "./request.ts";
 import { MAX_WORLDS } from "./request.ts";
+import { wasmBytes, type WasmCost } from "./wasm-cost.ts";
 
 /** Which limit, or the size of a replay, ends the growth, its value, and the arena that meets it. */
 export interface Bound {
@@ -35,6 +36,8 @@ export interface Cost {
   /** Most tiles of the batch by limits alone, and what says so. */
   readonly batchTiles: number;
   readonly batchBound: Bound;
+  /** Of a batch in memories of WebAssembly: the bytes are those of `wasmBytes`. */
+  readonly wasm?: WasmCost;
 }
 
 /** Collects the cost of laid-out arenas under the request's limits. */
@@ -92,6 +95,7 @@ export function shardsOf(cost: Cost, tiles: number): number {
 
 /** Bytes of a batch of `tiles` tiles. */
 export function totalBytes(cost: Cost, tiles: number): number {
+  if (cost.wasm) return wasmBytes(cost.wasm, tiles, shardsOf(cost, tiles), cost.tileWidth);
   const windows = cost.windows.map((w) => w.copies * Math.min(w.most, w.shared + tiles * w.perTile));
   const whole = cost.once + shardsOf(cost, tiles) * cost.perShard + tiles * cost.perTile;
   return windows.reduce((sum, bytes) => sum + bytes, whole);

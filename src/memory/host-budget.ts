@@ -2,6 +2,7 @@
 import { ofHost } from "../gpu/memory-info.ts";
 import { Budget, type Hold } from "./budget.ts";
 import type { FieldPlan, Plan } from "./plan.ts";
+import type { WasmCost } from "./wasm-cost.ts";
 
 let budget: Budget | undefined;
 
@@ -29,10 +30,12 @@ export interface WasmBytes {
   readonly memory: number;
   /** Stacks of threads, and what the engine keeps for them. */
   readonly threads?: number;
+  /** The same for any count of worlds, if it is known. */
+  readonly cost?: WasmCost;
 }
 
 /** What a batch of a plan holds without an adapter: its words, and fields for what kernels and threads take beside them. */
-export function inWasm(plan: Plan, { memory, threads = 0 }: WasmBytes): Plan {
+export function inWasm(plan: Plan, { memory, threads = 0, cost }: WasmBytes): Plan {
   const held = unstaged(plan);
   const own = Math.max(0, memory - held.totalBytes);
   const field = (name: string, bytes: number, remedy: string | null): FieldPlan => ({
@@ -54,7 +57,7 @@ export function inWasm(plan: Plan, { memory, threads = 0 }: WasmBytes): Plan {
     fields: [...held.fields, ...fields],
     totalBytes: held.totalBytes + own + threads,
     sharedBytes: held.sharedBytes + own + threads,
-    cost: { ...held.cost, once: held.cost.once + own + threads },
+    cost: { ...held.cost, once: held.cost.once + own + threads, ...(cost && { wasm: cost }) },
   };
 }
 

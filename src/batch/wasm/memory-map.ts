@@ -5,13 +5,9 @@ import { WORTH_THREADS } from "../../core/work-queue.ts";
 import { THREAD_BYTES, type WasmBytes } from "../../memory/host-budget.ts";
 import type { WasmKernel } from "../../trace/wasm/index.ts";
 import { MOST_PAGES } from "../../trace/wasm/pages.ts";
+import { LINE_BYTES, lines as aligned, LISTS, listWords, PAGE_BYTES, type WasmCost } from "../../memory/wasm-cost.ts";
 import type { PlannedBatch } from "../batch.ts";
 import { emittedKernel } from "./kernel-cache.ts";
-
-export const PAGE_BYTES = 65536;
-/** Where each part of a memory begins: a cache line. */
-const ALIGNED = 64;
-const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED;
 
 /** A kernel in the memories of a batch. */
 export interface MappedKernel {
@@ -48,6 +44,9 @@ export interface WasmMap {
   readonly bytes: WasmBytes;
 }
 
+/** Worlds of a tile. */
+const TILE = 8;
+
 /** Microseconds that four worlds take for a byte of straight-line code: a first guess, until it is measured. */
 const MICROSECONDS_PER_BYTE = 4e-4;
 
@@ -55,11 +54,16 @@ const MICROSECONDS_PER_BYTE = 4e-4;
 export const guessedMicroseconds = (kernel: WasmKernel, worlds: number): number =>
   MICROSECONDS_PER_BYTE * kernel.module.length * Math.ceil(worlds / 4);
 
-/** Threads for a batch: none beside the calling one if it has little to do. */
+/** Threads for a batch: none beside the calling one if it has little to do, and one for every tile at most. */
 function threadsFor(kernels: readonly WasmKernel[], worlds: number, most: number): number {
   const longest = Math.max(0, ...kernels.map((kernel) => guessedMicroseconds(kernel, worlds)));
-  // a thread for every tile at most
-  return most > 1 && longest > WORTH_THREADS / 4 ? Math.min(most, Math.ceil(worlds / 8)) : 0;
+  return most > 1 && longest > WORTH_THREADS / 4 ? Math.min(most, Math.ceil(worlds / TILE)) : 0;
+}
+
+/** The tiles from which on there are threads. */
+function threadsFrom(kernels: readonly WasmKernel[]): number {
+  const ofTile = Math.max(0, ...kernels.map((kernel) => guessedMicroseconds(kernel, TILE)));
+  return Math.floor(WORTH_THREADS / 4 / ofTile) + 1;
 }
 
 /**
@@ -74,7 +78,8 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
   const frameBytes = aligned(Math.max(0, ...kernels.map(({ kernel }) => kernel.frameBytes)));
   const poolBytes = kernels.map(({ kernel }) => aligned(4 * kernel.pool.length));
   // the first line is nobody's
-  const fixed = ALIGNED + (threads + 1) * frameBytes + poolBytes.reduce((sum, bytes) => sum + bytes, 0);
+  const poolsEnd = LINE_BYTES + poolBytes.reduce((sum, bytes) => sum + bytes, 0);
+  const fixed = poolsEnd + (threads + 1) * frameBytes;
   const held = plan.arenas.filter((a) => a.access !== "uniform" && a.access !== "staging");
   const arenas = new Map<string, Place[]>(held.map(({ name }) => [name, []]));
 
@@ -83,9 +88,8 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
   const lists: { order: number; effort: number; words: number }[] = [];
   const memoryOf = plan.shards.map(({ paddedWorlds }) => {
     const sizes = held.map((a) => a.sharedBytes + a.bytesPerWorld * paddedWorlds);
-    // a vector may reach beyond the last world
-    const words = paddedWorlds + 4;
-    const shardBytes = sizes.reduce((sum, bytes) => sum + aligned(bytes), 2 * aligned(4 * words));
+    const words = listWords(paddedWorlds);
+    const shardBytes = sizes.reduce((sum, bytes) => sum + aligned(bytes), LISTS * aligned(4 * words));
     if (ends.length === 0 || ends.at(-1)! + shardBytes > most) ends.push(fixed);
     const memory = ends.length - 1;
     if (ends[memory] + shardBytes > most) throw tooLarge(plan.name, ends[memory] + shardBytes, most);
@@ -94,12 +98,11 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
       ends[memory] += aligned(sizes[i]);
     });
     lists.push({ order: ends[memory], effort: ends[memory] + aligned(4 * words), words });
-    ends[memory] += 2 * aligned(4 * words);
+    ends[memory] += LISTS * aligned(4 * words);
     return memory;
   });
 
-  const poolsEnd = ALIGNED + poolBytes.reduce((sum, bytes) => sum + bytes, 0);
-  let pool = ALIGNED;
+  let pool = LINE_BYTES;
   const placed = kernels.map(({ name, kernel }, i) => {
     const at = pool;
     pool += poolBytes[i];
@@ -107,7 +110,15 @@ export function mapWasm({ plan, traces }: PlannedBatch, mostThreads: number, isA
   });
   const frames = Array.from({ length: threads + 1 }, (_, i) => ends.map(() => poolsEnd + i * frameBytes));
   const memories = ends.map((end) => Math.ceil(end / PAGE_BYTES) * PAGE_BYTES);
-  const bytes = { memory: memories.reduce((sum, n) => sum + n, 0), threads: threads * THREAD_BYTES };
+  const cost: WasmCost = {
+    fixed: poolsEnd,
+    frame: frameBytes,
+    arenas: held.map((a) => ({ shared: a.sharedBytes, perTile: a.bytesPerWorld * plan.tileWidth })),
+    mostThreads: mostThreads > 1 ? mostThreads : 0,
+    threadsFrom: isApart ? 0 : threadsFrom(emitted),
+    threadBytes: THREAD_BYTES,
+  };
+  const bytes = { memory: memories.reduce((sum, n) => sum + n, 0), threads: threads * THREAD_BYTES, cost };
   return { arenas, kernels: placed, lists, frames, memoryOf, memories, threads, mostThreads, isApart, bytes };
 }
 

@@ -2,15 +2,13 @@
 import { formatBytes } from "../../core/units.ts";
 import { inWasm, THREAD_BYTES } from "../../memory/host-budget.ts";
 import { bufferBytes } from "../../memory/layout.ts";
+import { LINE_BYTES, lines, PAGE_BYTES } from "../../memory/wasm-cost.ts";
 import type { Plan } from "../../memory/plan.ts";
 
-export const PAGE_BYTES = 65536;
 export const MOST_PAGES = 65536;
 export const MOST_BYTES = MOST_PAGES * PAGE_BYTES;
 /** Variables of workgroups and arrays that are indexed, of each thread. */
 export const SCRATCH_BYTES = 16384;
-/** The first line is nobody's. */
-export const ALIGNED = 64;
 /** Products of a forward pass that are worth a thread of their own: an update of them takes about 130 microseconds, measured. */
 const PRODUCTS_PER_THREAD = 1e5;
 
@@ -24,9 +22,6 @@ export function threadsFor(products: number, most: number): number {
   const worth = Math.min(most, Math.floor(products / PRODUCTS_PER_THREAD));
   return worth > 1 ? worth : 0;
 }
-
-/** Bytes that the memory gives to so many: whatever comes next begins at a line of its own. */
-export const lines = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED;
 
 /** Arenas of environments of which a learner has one shard as a copy. */
 export const COPIED = ["obs", "action", "result"] as const;
@@ -53,7 +48,7 @@ export function learnerInWasm(plan: LearnerPlan, mostThreads: number, envs: read
   const threads = threadsFor(plan.products, mostThreads);
   const worlds = Math.ceil(plan.numEnvs / plan.tileWidth) * plan.tileWidth;
   const arenas = plan.arenas.filter(({ access }) => access !== "staging");
-  const own = arenas.reduce((sum, arena) => sum + lines(bufferBytes(arena, worlds)), ALIGNED);
+  const own = arenas.reduce((sum, arena) => sum + lines(bufferBytes(arena, worlds)), LINE_BYTES);
   const bytes = own + (threads + 1) * SCRATCH_BYTES + copiedBytes(envs);
   const memory = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
   const whole = inWasm(plan, { memory, threads: threads * THREAD_BYTES });

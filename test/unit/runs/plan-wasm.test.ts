@@ -7,6 +7,7 @@ import "../../../envs/index.ts";
 import { invertedPendulum } from "../../../envs/inverted_pendulum/task.ts";
 import { makeVec, register, type Task } from "../../../src/env/index.ts";
 import { hostBudget } from "../../../src/memory/host-budget.ts";
+import { totalBytes } from "../../../src/memory/cost.ts";
 import type { BudgetExceededError } from "../../../src/memory/errors.ts";
 import { planTable } from "../../../src/memory/table.ts";
 import { Ppo } from "../../../src/rl/index.ts";
@@ -38,6 +39,21 @@ test("a plan has pages, private arrays and stacks as fields, which add up to wha
   expect(planTable(planned)).toMatch(/wasm +threads .* 16\.0 MiB/);
   const alone = await plan("HalfCheetah-v5", { ...options, threads: 1 });
   expect(alone.fields.some(({ name }) => name === "threads")).toBe(false);
+});
+
+test.each([
+  ["CartPole", { threads: 2 }],
+  ["HalfCheetah-v5", { threads: 3, shards: 5 }],
+] as const)("the largest count is exact, however many worlds ask: %s", async (id, options) => {
+  const free = 40e6;
+  const of = (numEnvs: number) => plan(id, { ...options, device: "wasm", numEnvs, budget: free });
+  const { largestNumEnvs: most } = await of(40);
+  for (const asked of [64, 8000, 300_000]) {
+    const { largestNumEnvs, totalBytes: bytes, cost, numEnvs, tileWidth } = await of(asked);
+    expect([largestNumEnvs, totalBytes(cost, numEnvs / tileWidth)]).toEqual([most, bytes]);
+  }
+  expect((await of(most)).totalBytes).toBeLessThanOrEqual(free);
+  expect((await of(most + 8)).totalBytes).toBeGreaterThan(free);
 });
 
 test("a batch that does not fit is refused with what its threads take, and one without them fits", async () => {
