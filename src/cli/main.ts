@@ -37,10 +37,17 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /** Codes of errors that say: not enough of something. */
-const REFUSED = new Set(["budget-exceeded", "cache-not-writable", "kernel-too-large"]);
+const REFUSED = new Set([
+  "allocation-refused",
+  "budget-exceeded",
+  "cache-not-writable",
+  "kernel-too-large",
+  "limit-exceeded",
+  "wasm-memory",
+]);
 
 /** Codes of errors that say: what was asked rightly broke on its way. */
-const FAILED = new Set(["non-finite-update", "stopped", "replay-endless", "replay-stuck"]);
+const FAILED = new Set(["disk-full", "non-finite-update", "stopped", "replay-endless", "replay-stuck"]);
 
 /** Runs `corral` with the arguments after its name; `waits`: says what takes seconds. Returns the exit code, one of EXIT. */
 export async function main(args: string[], { waits = false } = {}): Promise<number> {
