@@ -20,7 +20,8 @@ export async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
       const width = values[name].length / env.numEnvs;
       return [name, values[name].slice(world * width, (world + 1) * width)];
     });
-    return { ...Object.fromEntries(entries), ...groundOf(values, world) } as WorldPose;
+    // nothing is kept of a model whose bodies do not move
+    return { qpos: [], ...Object.fromEntries(entries), ...groundOf(values, world) } as WorldPose;
   });
 }
 

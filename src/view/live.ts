@@ -109,10 +109,10 @@ export class LiveSubject implements Subject {
     const env = this.#env;
     const worlds = await posesOf(env);
     const poses = this.#stage.poses(worlds, this.#world);
-    const names = ["time", "qvel", "act"].filter((name) => env.stateNames.includes(name));
-    const state = await env.getState([...names, "qpos"], [this.#world]);
+    const names = ["time", "qpos", "qvel", "act"].filter((name) => env.stateNames.includes(name));
+    const state: Record<string, Float64Array | undefined> = await env.getState(names, [this.#world]);
     this.#time = state.time?.[0] ?? 0;
-    this.values = [{ world: this.#world, qpos: [...state.qpos], qvel: [...(state.qvel ?? [])] }];
+    this.values = [{ world: this.#world, qpos: [...(state.qpos ?? [])], qvel: [...(state.qvel ?? [])] }];
     if (!this.#contacts) return poses;
     const actions = await env.readActions();
     const width = actions.length / env.numEnvs;
