@@ -60,6 +60,18 @@ function crossed(i: number): number[] {
   return [0, 0, 0, ...lie(3), ...at, ...lie(5)];
 }
 
+/** Two cylinders turned anyhow, but the second one's axis within 0.1 rad of square to the first's: their sides lie along caps. */
+function across(i: number): number[] {
+  const random = new RandomStream(SEED, i, 1, streams.user);
+  const [spin, tilt] = [2 * Math.PI * random.uniform(0), Math.PI / 2 + 0.2 * (random.uniform(1) - 0.5)];
+  const [c, s, ct, st] = [Math.cos(spin / 2), Math.sin(spin / 2), Math.cos(tilt / 2), Math.sin(tilt / 2)];
+  const [w, x, y, z] = anyhow(i).slice(3, 7);
+  // turned about its own axis and then over
+  const [a, b, e, d] = [w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s];
+  const over = [a * ct - b * st, b * ct + a * st, e * ct + d * st, d * ct - e * st];
+  return [...anyhow(i).slice(0, 10), ...over];
+}
+
 const cases = [
   { name: "anyhow in a box", shape: "a box", pose: anyhow },
   { name: "anyhow in a hull", shape: "a hull", pose: anyhow },
@@ -88,6 +100,14 @@ describe("in float64", () => {
     const { touching, share } = await contactShare(ELBOWS, poses, "float64", near);
     expect(touching).toBeGreaterThan(POSES / 2);
     expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(cylinderPlaces.share.value);
+  });
+
+  test("cylinders whose sides lie along caps touch where they do in MuJoCo, each pose", async () => {
+    const poses = Array.from({ length: 4 * POSES }, (_, i) => across(i));
+    const xml = scene(SHAPES["a cylinder"]);
+    const { touching, share } = await contactShare(xml, poses, "float64", cylinderPlaces.apart.value);
+    expect(touching).toBeGreaterThan(POSES);
+    expect(share, `of ${touching}, seed ${SEED}`).toBe(1);
   });
 
   test("two cylinders anyhow touch where they do in MuJoCo", async () => {

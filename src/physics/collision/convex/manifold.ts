@@ -72,6 +72,7 @@ export function manifold(
     ends: corners,
     meets,
     about,
+    byCaps,
     capOnSide,
     out,
   } = meeting(pair, faces, deepest, buffers);
@@ -101,7 +102,8 @@ export function manifold(
   const missed = variable("edge_missed", 0, "i32");
   missed.set(0);
   // the cap of a cylinder on another's side, whose cap is beside it
-  when(and(eq(edgeOf.get(), 0), and(faces.isCylinder(0), faces.isCylinder(1))), () => {
+  const isRound = and(faces.isCylinder(0), faces.isCylinder(1));
+  when(and(eq(edgeOf.get(), 0), and(isRound, not(byCaps))), () => {
     const { beside, met } = capOnSide(0);
     const lies = and(beside, met);
     missed.set(select(and(lies, not(faces.cylinder(0, out(0)).side)), 1, 0, "i32"));
@@ -119,8 +121,9 @@ export function manifold(
         const face = list.get(add(mul(other, MOST_FACES), j));
         const mine = add(mul(j, MOST_EDGES), order);
         const normal = faces.normal(other, face);
-        // no edge lies along a face that looks the other way
-        const lies = and(lt(abs(dot3(along, normal)), ALONG), gt(dot3(normal, out(other)), 0));
+        // no edge lies along a face that looks the other way, but a cap that MuJoCo's corners are on
+        const faced = or(byCaps, gt(dot3(normal, out(other)), 0));
+        const lies = and(lt(abs(dot3(along, normal)), ALONG), faced);
         const better = and(lies, lt(mine, rank.get()));
         rank.set(select(better, mine, rank.get(), "i32"));
         ends[0].setIf(better, p);
@@ -134,7 +137,7 @@ export function manifold(
     const round = faces.isCylinder(side);
     const generator = faces.cylinder(side, out(side), deepest.rim);
     // at its cap the first one's edge is a generator too, the one that the search ends at
-    const isOwn = or(deepest.rim?.is ?? false, not(faces.isCylinder(1)));
+    const isOwn = or(byCaps, or(deepest.rim?.is ?? false, not(faces.isCylinder(1))));
     const offers = or(generator.side, and(eq(side, 0), isOwn));
     when(round, () =>
       when(offers, () => {

@@ -7,6 +7,7 @@ import {
   eq,
   ge,
   gt,
+  idiv,
   le,
   lt,
   min,
@@ -41,6 +42,12 @@ const TIED = 1e-7;
 /** Squares of sines that differ by less are the same. */
 const LEVEL_SQUARE = 1e-12;
 
+/** What the name of a corner on the upper cap of a cylinder is at least (`Core.corner`). */
+const UPPER = 4;
+
+/** Sines of a cylinder's side to the plane of contact beyond which all corners of MuJoCo's triangle are on one cap: they are about 0.01 rad apart. */
+const CLEAR = 0.02;
+
 /** Of side 0 and 1. */
 export interface Meeting {
   /** The faces, `MOST_FACES` places a side, how many they are, and how many corners touch: 1, 2 or 3 and more. */
@@ -54,6 +61,8 @@ export interface Meeting {
   meets(side: Int, face: Int, k: Int): Bool;
   /** Faces about a corner that touches. */
   about(side: Int): { count: Int; face(i: Int): Int };
+  /** Whether two cylinders meet by the caps that the corners of MuJoCo's triangle are on. */
+  readonly byCaps: Bool;
   /** The cap of a cylinder on the other's side: whether it is what is met, not its rim, and how that side lies. */
   capOnSide(cap: 0 | 1): { met: Bool; beside: Bool; level: Bool };
   /** The normal out of a side. */
@@ -84,6 +93,11 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
     const tilt = abs(dot3(axis, up));
     return { met, beside: lt(tilt, ALONG), level: lt(square(tilt), LEVEL_SQUARE) };
   };
+
+  const own = rim?.is ?? false;
+  const isRound = and(faces.isCylinder(0), faces.isCylinder(1));
+  const isClear = (side: Int) => gt(abs(dot3(normal, faces.normal(side, 0))), CLEAR);
+  const byCaps = isRound === false ? false : and(isRound, or(own, and(isClear(0), isClear(1))));
 
   // where faces lie on each other, which of a triangle's corners belong to no polygon is rounding alone
   const bare = [0, 1].flatMap((side) => triangle[side].map((id) => faces.isBare(side, id))).reduce(or);
@@ -153,6 +167,14 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
         most.set(select(round.side, 2, select(holds, 3, 1, "i32"), "i32"));
         list.set(mul(side, MOST_FACES), round.face);
         count.set(select(round.cap, 1, 0, "i32"));
+        // MuJoCo names the corners of its triangle by the cap that they are on
+        const [cap, ...others] = [first, second, third].map((of) => idiv(of(side), UPPER));
+        const isOne = or(not(own), others.map((of) => eq(of, cap)).reduce(and));
+        when(byCaps, () => {
+          most.set(select(isOne, 1, 2, "i32"));
+          list.set(mul(side, MOST_FACES), select(own, cap, round.face, "i32"));
+          count.set(select(isOne, 1, 0, "i32"));
+        });
       },
       () => {
         most.set(select(known, corners.get(), 1, "i32"));
@@ -204,7 +226,7 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
     faces.cornerOf(side, first(side)),
     faces.cornerOf(side, cornersOf(side).second),
   ];
-  return { list, counts, touching, known, ends, meets, about, capOnSide, out };
+  return { list, counts, touching, known, ends, meets, about, byCaps, capOnSide, out };
 }
 
 /** The normal of the face that the search ended at, which of those level with it is not always the one it gives. */
