@@ -62,6 +62,9 @@ export function compileRemedy(said: string, xml: string): string {
     const instead = INSTEAD.find(([part]) => plugin.includes(part))?.[1] ?? "";
     return `\nMuJoCo's WebAssembly build has no plugins: delete <extension> and each <plugin> of ${plugin}.${instead}`;
   }
+  if (/Unrecognized XML model type/.test(said)) return "\nModels are MJCF (<mujoco>) or URDF (<robot>).";
+  if (/top-level default class 'main' cannot be renamed/.test(said))
+    return "\nDelete its class: that is main, wherever it is named.";
   const options = /use 'balanceinertia'/.test(said)
     ? `balanceinertia="true"`
     : /mass and inertia of moving bodies must be larger/.test(said)

@@ -64,3 +64,23 @@ test("a path of another machine's drive is absolute here too", async () => {
     "Absolute paths are not followed: make it relative to the model.",
   );
 });
+
+test.each([
+  [`<redmax/>`, "Unrecognized XML model type: 'redmax'", "Models are MJCF (<mujoco>) or URDF (<robot>)."],
+  [
+    `<mujoco><default class="arm"><geom size="1"/></default></mujoco>`,
+    "cannot be renamed",
+    "Delete its class: that is main, wherever it is named.",
+  ],
+])("%s is told what to do", async (xml, said, remedy) => {
+  const told = await message(xml);
+  expect(told).toContain(said);
+  expect(told).toContain(remedy);
+});
+
+test("a default class that is deleted is main", async () => {
+  const parts = (attribute: string, name: string) =>
+    `<mujoco><default${attribute}><geom size="0.3"/></default><worldbody><geom class="${name}"/></worldbody></mujoco>`;
+  expect((await loadModel(parts("", "main"))).geom_size[0]).toBe(0.3);
+  expect(await message(parts(` class="arm"`, "arm"))).toContain("that is main");
+});
