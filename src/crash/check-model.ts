@@ -1,5 +1,6 @@
 // what `--bisect` knows of a model, before a crash
 import { mjtJoint } from "../model/enums.ts";
+import { fieldsOf } from "../model/fields.ts";
 import { assertModel, describe, type Model } from "../model/model.ts";
 import { unsupportedFeatures } from "../model/supported.ts";
 import { n, type Cause } from "./cause.ts";
@@ -47,6 +48,7 @@ const ORDER = ["certain", "likely", "possible"];
 export async function checkModel(model: Model): Promise<ModelReport> {
   assertModel(model);
   const causes: Cause[] = [
+    ...notNumbers(model),
     ...equalitiesBesideLimits(model),
     ...startsOutside(model),
     ...driven(model),
@@ -81,6 +83,22 @@ export async function checkModel(model: Model): Promise<ModelReport> {
     unsupported,
   };
 }
+
+/** Objects that rows of fields are of. */
+const OBJECTS = { nbody: "body", njnt: "joint", ngeom: "geom", nsite: "site", ntendon: "tendon" } as const;
+
+/** NaN, which MuJoCo reads and compiles. */
+const notNumbers = (model: Model): Cause[] =>
+  fieldsOf("model").flatMap(({ name, shape: [of, width] }): Cause[] => {
+    const values: ArrayLike<number> = model[name];
+    const at = Array.prototype.findIndex.call(values, Number.isNaN);
+    if (at < 0) return [];
+    const kind = OBJECTS[of as keyof typeof OBJECTS];
+    const row = Math.floor(at / (typeof width === "number" ? width : 1));
+    const where = kind === undefined ? `${name}[${at}]` : `${name} of ${describe(model, kind, row)}`;
+    const remedy = "Write a number there; what computes with it is NaN, or no kernel.";
+    return [{ name: "not-a-number", certainty: "certain", text: `${where} is NaN`, remedy }];
+  });
 
 /** What MuJoCo warned of where it compiled the model. */
 const warned = ({ warnings }: Model): Cause[] =>

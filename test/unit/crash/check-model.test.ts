@@ -263,6 +263,14 @@ describe("cost", () => {
   });
 });
 
+test("numbers that are none are named by field and object", async () => {
+  const body = (pos: string) => `<body name="box" pos="${pos}"><freejoint/><geom size=".1"/></body>`;
+  const { findings } = await checkModel(await loadModel(`<mujoco><worldbody>${body("0 nan 1")}</worldbody></mujoco>`));
+  expect(findings.map(({ certainty, text }) => `${certainty}: ${text}`)).toContain(
+    'certain: body_pos of body "box" is NaN',
+  );
+});
+
 describe("the command", () => {
   test("names of a model stay in their lines", async () => {
     const file = join(folder, "lines.xml");
