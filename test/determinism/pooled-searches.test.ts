@@ -1,6 +1,7 @@
 // searches that worlds of a vector share: each world has the bits that it has elsewhere, and alone
 import { expect, test } from "vitest";
 import { createSimulation, loadModel } from "../../src/index.ts";
+import { createRandom } from "../support/mjcf-random.ts";
 
 const WORLDS = 7;
 const STEPS = 12;
@@ -76,4 +77,24 @@ test.each([
   expect(together).toEqual(await run("cpu", of));
   const { qpos } = await run("wasm", of, 4);
   expect(together.qpos.slice(4 * qpos.length, 5 * qpos.length)).toEqual(qpos);
+});
+
+test("where all pairs overlap, some lane comes to more searches than a world has at once", async () => {
+  const [worlds, bodies] = [8, 12];
+  const body = `<body><freejoint/><geom ${ROUND[1]}/></body>`;
+  const model = await loadModel(`<mujoco><worldbody>${body.repeat(bodies)}</worldbody></mujoco>`);
+  const random = createRandom(3);
+  const qpos = Float64Array.from(
+    { length: worlds * model.nq },
+    (_, i) => random.between(-1, 1) * (i % 7 < 3 ? 0.06 : 1),
+  );
+  const stepped = async (device: "wasm" | "cpu") => {
+    const threads = device === "wasm" ? { threads: 1 } : {};
+    const options = { numEnvs: worlds, device, nconmax: 200, arithmetic: "float32", ...threads } as const;
+    await using simulation = await createSimulation(model, options);
+    await simulation.setState({ qpos });
+    simulation.step(1);
+    return (await simulation.getState(["qvel"])).qvel;
+  };
+  expect(await stepped("wasm")).toEqual(await stepped("cpu"));
 });

@@ -6,6 +6,7 @@ import {
   and,
   eq,
   ge,
+  lt,
   mul,
   not,
   or,
@@ -151,7 +152,8 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
   const endOf = (from: Int): Finder => endedAs(ends.get(from));
 
   const search = (): void => {
-    const queue = parked(isTurning ? (SEARCHES - 1) * ROOM : ROOM);
+    const room = isTurning ? (SEARCHES - 1) * ROOM : ROOM;
+    const queue = parked(room);
     const waiting = variable("ahead_waiting", 0, "i32");
     waiting.set(0);
     const [slot, of] = ["slot", "lane"].map((name) => variable(`ahead_${name}`, 0, "i32"));
@@ -188,7 +190,8 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
           queue.save(waiting.get(), state, [slot.get(), of.get()]);
           increase(waiting, 1);
           state.next.set(NEXT.NONE);
-          idle();
+          // what a lane without room leaves, others have room for: there are as many places as searches
+          when(lt(waiting.get(), room), idle, () => way.set(READY));
         });
       });
     };
