@@ -87,18 +87,31 @@ export async function checkModel(model: Model): Promise<ModelReport> {
 /** Objects that rows of fields are of. */
 const OBJECTS = { nbody: "body", njnt: "joint", ngeom: "geom", nsite: "site", ntendon: "tendon" } as const;
 
-/** NaN, which MuJoCo reads and compiles. */
-const notNumbers = (model: Model): Cause[] =>
-  fieldsOf("model").flatMap(({ name, shape: [of, width] }): Cause[] => {
+/** What no step computes with: colours, and numbers of the model's own. */
+const UNREAD = /_rgba$|^numeric_data$/;
+
+/** NaN, which MuJoCo reads and compiles, of fields and options. */
+function notNumbers(model: Model): Cause[] {
+  const cause = (where: string, isRead: boolean): Cause => ({
+    name: "not-a-number",
+    certainty: isRead ? "certain" : "possible",
+    text: `${where} is NaN`,
+    remedy: "Write a number there; what computes with it is NaN, or no kernel.",
+  });
+  const options = Object.entries(model.opt).flatMap(([name, value]: [string, number | ArrayLike<number>]) =>
+    (typeof value === "number" ? [value] : Array.from(value)).some(Number.isNaN) ? [cause(`option ${name}`, true)] : [],
+  );
+  const fields = fieldsOf("model").flatMap(({ name, shape: [of, width] }): Cause[] => {
     const values: ArrayLike<number> = model[name];
     const at = Array.prototype.findIndex.call(values, Number.isNaN);
     if (at < 0) return [];
     const kind = OBJECTS[of as keyof typeof OBJECTS];
     const row = Math.floor(at / (typeof width === "number" ? width : 1));
     const where = kind === undefined ? `${name}[${at}]` : `${name} of ${describe(model, kind, row)}`;
-    const remedy = "Write a number there; what computes with it is NaN, or no kernel.";
-    return [{ name: "not-a-number", certainty: "certain", text: `${where} is NaN`, remedy }];
+    return [cause(where, !UNREAD.test(name))];
   });
+  return [...options, ...fields];
+}
 
 /** What MuJoCo warned of where it compiled the model. */
 const warned = ({ warnings }: Model): Cause[] =>

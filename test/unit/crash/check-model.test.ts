@@ -271,6 +271,15 @@ test("numbers that are none are named by field and object", async () => {
   );
 });
 
+test.each([
+  [`<option gravity="nan 0 0"/>`, "certain: option gravity is NaN"],
+  [`<custom><numeric name="n" data="nan"/></custom>`, "possible: numeric_data[0] is NaN"],
+])("so are options, and what nothing computes with is a note: %s", async (more, told) => {
+  const body = `<body><freejoint/><geom size=".1"/></body>`;
+  const { findings } = await checkModel(await loadModel(`<mujoco>${more}<worldbody>${body}</worldbody></mujoco>`));
+  expect(findings.map(({ certainty, text }) => `${certainty}: ${text}`)).toEqual([told]);
+});
+
 describe("the command", () => {
   test("names of a model stay in their lines", async () => {
     const file = join(folder, "lines.xml");
