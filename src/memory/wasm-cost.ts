@@ -1,7 +1,7 @@
 // the bytes of a batch in memories of WebAssembly as a function of its tiles: whole pages, lists of worlds, threads
 export const PAGE_BYTES = 65536;
 /** Pages of one memory at most. */
-const MOST_PAGES = 65536;
+export const MOST_PAGES = 65536;
 /** Where each part of a memory begins: a cache line. */
 export const LINE_BYTES = 64;
 export const lines = (bytes: number): number => Math.ceil(bytes / LINE_BYTES) * LINE_BYTES;

@@ -1,6 +1,5 @@
 // collecting on the CPU: worlds in worker threads, stepped as WebAssembly, or as JavaScript, under a copy of the policy. No
 // thread makes or touches a GPU device. Two buffers: while one is learnt from, the threads fill the other.
-import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Worker } from "node:worker_threads";
@@ -11,15 +10,11 @@ import { integer } from "../core/schema.ts";
 import { seedKey } from "../core/rng.ts";
 import { startWorker } from "../core/worker.ts";
 import { jsEnvOf } from "../env/js-env.ts";
-import { planVecKernels } from "../env/make.ts";
 import { IN_THREADS, taskOf } from "../env/registry.ts";
 import type { Hold } from "../memory/budget.ts";
-import { hostPlan, onCpu, planContext } from "../batch/device.ts";
-import { HOST_DEVICES, isHostDevice, type HostDevice } from "../batch/devices.ts";
+import { HOST_DEVICES, isHostDevice } from "../batch/devices.ts";
 import { hostBudget } from "../memory/host-budget.ts";
-import { planBatch, type Plan } from "../memory/plan.ts";
-import { defaultLimits } from "../memory/request.ts";
-import { actorFloats, actorOutputsOf, type ActorSpec } from "../rl/ppo/host-actor.ts";
+import { actorFloats, type ActorSpec } from "../rl/ppo/host-actor.ts";
 import {
   COLLECTING,
   type CollectAnswer,
@@ -29,26 +24,10 @@ import {
   type StateRequest,
   type ThreadState,
 } from "./collect-job.ts";
+import { BUFFERS, partsOf, planCollector, shapeOf, type CollectorOptions, type Part } from "./collector-plan.ts";
 import { collectedBytes, collectedRows, type CollectedRows, type CollectedShape } from "./collected.ts";
 
-export interface CollectorOptions {
-  /** Worlds of all threads together, and control steps of each in a batch. */
-  readonly numEnvs: number;
-  readonly steps: number;
-  readonly actor: ActorSpec;
-  /** Numbers of an observation. */
-  readonly observations: number;
-  /** Default: as many as the machine has processors, at most one a world. */
-  readonly threads?: number;
-  /** Of start states and actions. Default 0. */
-  readonly seed?: number | bigint;
-  /** Other options of the environments; their device is one without an adapter. */
-  readonly env?: object;
-  /** Bytes of host memory that the learner sends batches through; they are planned with the rest. */
-  readonly sendBytes?: number;
-  /** Modules that register tasks of the user's own, as URLs. */
-  readonly modules?: readonly string[];
-}
+export type { CollectorOptions } from "./collector-plan.ts";
 
 /** A collector's state as plain data: the batch that was not taken yet, and the worlds of each thread after it. */
 export interface CollectorSnapshot {
@@ -65,8 +44,6 @@ export interface CollectedBatch extends CollectedRows {
   readonly version: number;
   readonly episodes: Episodes;
 }
-
-const BUFFERS = 2;
 
 export class Collector implements AsyncDisposable {
   readonly id: string;
@@ -302,30 +279,6 @@ export class Collector implements AsyncDisposable {
   }
 }
 
-const shapeOf = ({ steps, numEnvs, observations, actor }: CollectorOptions): CollectedShape => ({
-  steps,
-  numEnvs,
-  observations,
-  actions: actor.actions,
-  actorOutputs: actorOutputsOf(actor),
-});
-
-function threadsOf({ numEnvs, threads = availableParallelism() }: CollectorOptions): number {
-  return Math.min(threads, numEnvs);
-}
-
-/** The worlds of a thread. */
-interface Part {
-  readonly first: number;
-  readonly worlds: number;
-}
-
-function partsOf(options: CollectorOptions): Part[] {
-  const threads = threadsOf(options);
-  const start = (i: number) => Math.floor((i * options.numEnvs) / threads);
-  return Array.from({ length: threads }, (_, i) => ({ first: start(i), worlds: start(i + 1) - start(i) }));
-}
-
 const REMEDY = "pass what a learner has, { ...ppo.collecting, steps: 32, threads: 2 }, or sac.collecting";
 const MODULES = 'pass a list of URLs, such as [new URL("./my-task.mjs", import.meta.url).href]';
 
@@ -362,38 +315,5 @@ function check(id: string, options: CollectorOptions): void {
   if (isHostDevice(device)) return;
   throw new CorralError("bad-option", `a collector's worlds run on the CPU; pass device: ${HOST_DEVICES.join(", ")}.`, {
     device: typeof device === "string" ? device : typeof device,
-  });
-}
-
-/** The plan of all threads' worlds and of what they share. */
-export async function planCollector(id: string, options: CollectorOptions): Promise<Plan> {
-  await emitterReady();
-  const { env = {}, numEnvs, actor, sendBytes = 0 } = options;
-  const sizes = partsOf(options).map(({ worlds }) => worlds);
-  const most = Math.max(...sizes);
-  const { device = COLLECTING } = env as { device?: HostDevice };
-  // what worlds in JavaScript hold is their own
-  const isJs = jsEnvOf(id) !== undefined;
-  const planned = () => planVecKernels(id, { device, ...env, numEnvs: most }, onCpu(planContext({}, most)));
-  const worldBytes = isJs ? 0 : hostPlan(await planned(), device, 1).totalBytes;
-  const buffer = collectedBytes(shapeOf(options));
-  const unlimited = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, Infinity]));
-  const arena = (name: string, bytes: number, remedy: string) => ({
-    name,
-    access: "read_write" as const,
-    scope: "batch" as const,
-    fields: [{ name, group: "collector", type: "f32" as const, shared: Math.ceil(bytes / 4), remedy }],
-  });
-  return planBatch({
-    name: `${id}.collector`,
-    numEnvs,
-    limits: unlimited as unknown as typeof defaultLimits,
-    maxShards: 1,
-    arenas: [
-      ...(isJs ? [] : [arena("worlds", sizes.length * worldBytes, "fewer worlds")]),
-      arena("rows", BUFFERS * buffer, "fewer steps"),
-      ...(sendBytes > 0 ? [arena("sending", sendBytes, "fewer steps")] : []),
-      arena("params", 4 * actorFloats(actor), "narrower hidden layers"),
-    ],
   });
 }

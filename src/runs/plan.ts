@@ -31,7 +31,7 @@ import { namedDqn } from "../rl/dqn/policy.ts";
 import { planSacLearner } from "../rl/sac/arenas.ts";
 import { sacCollecting, settleSac } from "../rl/sac.ts";
 import { learnerInWasm, type LearnerPlan } from "../rl/device/wasm-plan.ts";
-import { planCollector, type CollectorOptions } from "./collector.ts";
+import { collectorPlanner } from "./collector-plan.ts";
 import type { Algo } from "../rl/algorithm.ts";
 import type { Seen } from "./columns.ts";
 import { readStart, startingFrom } from "./start.ts";
@@ -72,8 +72,8 @@ export class RunPlanner {
   readonly #settings: Settings;
   readonly #defined: Defined;
   #known: PlannedBatch | undefined;
-  /** Of the worlds that were asked for. */
-  #collecting: Plan | undefined;
+  /** Plans worlds that collect; undefined where none do. */
+  #collectors: Awaited<ReturnType<typeof collectorPlanner>> | undefined;
 
   private constructor(id: string, options: TrainOptions, limits: PlanLimits, defined: Defined) {
     this.id = id;
@@ -90,7 +90,10 @@ export class RunPlanner {
     const { budget: _, ...env } = trainingEnv(id, options) as Record<string, unknown>;
     const defined = await defineVec(id, { ...env, autoreset: "next-step", numEnvs, seed });
     const planner = new RunPlanner(id, options, limits, defined);
-    if (planner.#onWasm) planner.#collecting = await planner.#collectorPlan(numEnvs);
+    const { collect, collectThreads = 1 } = planner.#settings;
+    const worlds = Math.ceil(numEnvs / collectThreads);
+    const collectors = () => collectorPlanner(id, collectorEnv(trainingEnv(id, options)), worlds);
+    if (collect === "async") planner.#collectors = await collectors();
     return planner;
   }
 
@@ -191,12 +194,12 @@ export class RunPlanner {
   }
 
   /** What lies on the host beside the device and its budget. */
-  async host(numEnvs: number): Promise<HostBytes[]> {
+  host(numEnvs: number): HostBytes[] {
     const rows = this.#rows(numEnvs);
     const file = rows?.storage === "file" ? [{ name: "the replay, on the disk", bytes: fileBytes(rows) }] : [];
     if (this.#onWasm) return file;
     const memory = rows?.storage === "host" ? [{ name: "the replay", bytes: planHostRows(rows).totalBytes }] : [];
-    const collector = await this.#collectorPlan(numEnvs);
+    const collector = this.#collector(numEnvs);
     const worlds = collector ? [{ name: "worlds that collect", bytes: collector.totalBytes }] : [];
     return [...file, ...memory, ...worlds];
   }
@@ -204,9 +207,10 @@ export class RunPlanner {
   /** The same where the device's budget is that of the host. */
   #hostParts(numEnvs: number): RunPart[] {
     const rows = this.#rows(numEnvs);
+    const collector = this.#collector(numEnvs);
     return [
       ...(rows?.storage === "host" ? [{ name: "replay", plan: planHostRows(rows) } as const] : []),
-      ...(this.#collecting ? [{ name: "collector", plan: this.#collecting } as const] : []),
+      ...(collector ? [{ name: "collector", plan: collector } as const] : []),
     ];
   }
 
@@ -227,23 +231,17 @@ export class RunPlanner {
   }
 
   /** What worlds that collect take; undefined where none do. */
-  async #collectorPlan(numEnvs: number): Promise<Plan | undefined> {
-    const { collect, collectThreads: threads = 1 } = this.#settings;
-    if (collect !== "async") return undefined;
+  #collector(numEnvs: number): Plan | undefined {
+    if (!this.#collectors) return undefined;
+    const { collectThreads: threads = 1 } = this.#settings;
     const env = this.#env(numEnvs);
-    const collecting = (): CollectorOptions => {
-      if (this.#options.algo !== "sac") {
-        const { shape, config } = settlePpo(env, this.#config());
-        return ppoCollecting(shape, config, env.singleActionSpace);
-      }
-      const { shape, config } = settleSac(env, this.#replayConfig());
-      return { ...sacCollecting(shape, config, env.singleActionSpace), steps: config.collectSteps };
-    };
-    return planCollector(this.id, {
-      ...collecting(),
-      threads,
-      env: collectorEnv(trainingEnv(this.id, this.#options)),
-    });
+    if (this.#options.algo !== "sac") {
+      const { shape, config } = settlePpo(env, this.#config());
+      return this.#collectors({ ...ppoCollecting(shape, config, env.singleActionSpace), threads });
+    }
+    const { shape, config } = settleSac(env, this.#replayConfig());
+    const steps = config.collectSteps;
+    return this.#collectors({ ...sacCollecting(shape, config, env.singleActionSpace), steps, threads });
   }
 
   /** The most worlds that train within a budget, or within the limits alone, and what ends it there. */
@@ -351,5 +349,5 @@ export async function planRun(id: string, given: TrainOptions = {}, context: Run
   const { numEnvs } = settle(id, options);
   const { budget } = (options.env ?? {}) as { readonly budget?: string | number };
   const view = context.budget ?? (budget === undefined ? undefined : plannedBudget(budget));
-  return planner.plan(numEnvs, view, await planner.host(numEnvs));
+  return planner.plan(numEnvs, view, planner.host(numEnvs));
 }

@@ -9,7 +9,8 @@ import { hostBudget } from "../../src/memory/host-budget.ts";
 import { BudgetExceededError } from "../../src/memory/index.ts";
 import { layOutNetwork } from "../../src/rl/networks/networks.ts";
 import type { SquashedSpec } from "../../src/rl/networks/host-actor.ts";
-import { Collector, planCollector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
+import { planCollector } from "../../src/runs/collector-plan.ts";
+import { Collector, type CollectedBatch, type CollectorOptions } from "../../src/runs/collector.ts";
 
 const ID = "InvertedPendulum-v5";
 const NO_DRIVER = { threads: 0, files: 0, drivers: 0 };

@@ -4,8 +4,15 @@ import { formatBytes } from "../../core/units.ts";
 import { WORTH_THREADS } from "../../core/work-queue.ts";
 import { THREAD_BYTES, type WasmBytes } from "../../memory/host-budget.ts";
 import type { WasmKernel } from "../../trace/wasm/index.ts";
-import { MOST_PAGES } from "../../trace/wasm/pages.ts";
-import { LINE_BYTES, lines as aligned, LISTS, listWords, PAGE_BYTES, type WasmCost } from "../../memory/wasm-cost.ts";
+import {
+  LINE_BYTES,
+  lines as aligned,
+  LISTS,
+  listWords,
+  MOST_PAGES,
+  PAGE_BYTES,
+  type WasmCost,
+} from "../../memory/wasm-cost.ts";
 import type { PlannedBatch } from "../batch.ts";
 import { emittedKernel } from "./kernel-cache.ts";
 

@@ -7,13 +7,13 @@ import type { Hold } from "../../memory/budget.ts";
 import { hostBudget, inWasm } from "../../memory/host-budget.ts";
 import { WORKGROUP } from "../../gpu/workgroup.ts";
 import type { Plan } from "../../memory/plan.ts";
-import { LINE_BYTES, lines, PAGE_BYTES } from "../../memory/wasm-cost.ts";
+import { LINE_BYTES, lines, MOST_PAGES, PAGE_BYTES } from "../../memory/wasm-cost.ts";
 import type { ArenaRead, Backing, Words } from "./backing.ts";
 import { bindingsOf, entryOf, kernelCode, type Job, type JobPass } from "./kernels.ts";
 import type { KernelName } from "./kernel-table.ts";
 import type { Uniforms, UniformValues } from "./uniforms.ts";
 import { UNIFORM_SLOTS, UNIFORMS_BYTES } from "../tables/device-tables.ts";
-import { learnerInWasm, MOST_BYTES, MOST_PAGES, SCRATCH_BYTES, threadsFor, type LearnerPlan } from "./wasm-plan.ts";
+import { learnerInWasm, MOST_BYTES, SCRATCH_BYTES, threadsFor, type LearnerPlan } from "./wasm-plan.ts";
 import { LearnerThreads, MOST_COMMANDS, type Command, type Run } from "./wasm-thread.ts";
 
 /** How long jobs keep the calling thread from its events, in ms. */

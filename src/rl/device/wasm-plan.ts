@@ -2,10 +2,9 @@
 import { formatBytes } from "../../core/units.ts";
 import { inWasm, THREAD_BYTES } from "../../memory/host-budget.ts";
 import { bufferBytes } from "../../memory/layout.ts";
-import { LINE_BYTES, lines, PAGE_BYTES } from "../../memory/wasm-cost.ts";
+import { LINE_BYTES, lines, MOST_PAGES, PAGE_BYTES } from "../../memory/wasm-cost.ts";
 import type { Plan } from "../../memory/plan.ts";
 
-export const MOST_PAGES = 65536;
 export const MOST_BYTES = MOST_PAGES * PAGE_BYTES;
 /** Variables of workgroups and arrays that are indexed, of each thread. */
 export const SCRATCH_BYTES = 16384;

@@ -56,6 +56,18 @@ test.each([
   expect((await of(most + 8)).totalBytes).toBeGreaterThan(free);
 });
 
+test("the most worlds of a run have room for those that collect, however many ask", async () => {
+  const budget = 30e6;
+  const of = (numEnvs: number) => {
+    const env = { ...wasm, threads: 1, budget };
+    return planRun("InvertedPendulum-v5", { numEnvs, evalEnvs: 4, ...ASYNC, config: small, env });
+  };
+  const { largestNumEnvs: most } = await of(8);
+  expect((await of(400)).largestNumEnvs).toBe(most);
+  expect((await of(most)).totalBytes).toBeLessThanOrEqual(budget);
+  expect((await of(most + 1)).totalBytes).toBeGreaterThan(budget);
+});
+
 test("a batch that does not fit is refused with what its threads take, and one without them fits", async () => {
   const before = hostBudget().live;
   const options = { numEnvs: 1024, device: "wasm", budget: before + 2 ** 23 } as const;
