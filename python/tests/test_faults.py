@@ -168,6 +168,8 @@ def test_no_room_for_arrays(make, monkeypatch, tmp_path: Path):
         make()
     assert caught.value.code == "no-shared-memory"
     assert "CORRAL_SHM_DIR" in str(caught.value)
+    # fewer worlds would not help where there is no folder
+    assert "fewer worlds" not in str(caught.value)
 
 
 def test_a_full_file_system(make, monkeypatch):
@@ -179,6 +181,7 @@ def test_a_full_file_system(make, monkeypatch):
     with pytest.raises(CorralError) as caught:
         make()
     assert caught.value.code == "no-shared-memory"
+    assert "has no room" in str(caught.value) and "fewer worlds" in str(caught.value)
     assert files_left() <= before
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import warnings
 from pathlib import Path
 
 import gymnasium as gym
@@ -183,6 +184,24 @@ def test_actions_beyond_their_type_are_no_remainders(make):
         assert "no int32" in str(caught.value)
     assert refused(envs.step, [[1], [0, 1]]).code == "bad-action"
     envs.step(np.array([1, 0], dtype=np.uint8))
+
+
+def test_actions_beyond_float32_are_refused_without_a_warning(make):
+    envs = make()
+    envs.reset(seed=1)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        error = refused(envs.step, np.full((3, 1), 1e300))
+        assert error.code == "bad-action"
+        assert "finite float32" in str(error)
+        envs.step(np.full((3, 1), 1e-300))
+
+
+def test_it_is_closed_at_the_end_of_its_scope(make):
+    with make() as envs:
+        envs.reset(seed=1)
+    assert refused(envs.reset).code == "closed"
+    envs.close()
 
 
 def test_nothing_is_rounded_to_an_integer(make):

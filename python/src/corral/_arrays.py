@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import tempfile
@@ -14,6 +15,8 @@ from .errors import CorralError
 
 FOLDER_VARIABLE = "CORRAL_SHM_DIR"
 SHARED_MEMORY = "/dev/shm"
+# where fewer bytes would do
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EFBIG)
 
 
 def _folder() -> str:
@@ -49,10 +52,12 @@ class MappedArrays:
 
     @staticmethod
     def _refusal(folder: str, size: int, error: OSError) -> CorralError:
+        full = error.errno in FULL
+        what = f"{folder} has no room for {size} bytes" if full else f"{folder} takes no file of {size} bytes"
+        remedy = "Free some, take fewer worlds, or name" if full else "Name"
         return CorralError(
             "no-shared-memory",
-            f"{folder} has no room for {size} bytes that both processes share: {error.strerror}. "
-            f"Free some, take fewer worlds, or name another folder by {FOLDER_VARIABLE}.",
+            f"{what} that both processes share: {error.strerror}. {remedy} another folder by {FOLDER_VARIABLE}.",
             {"folder": folder, "bytes": size},
         )
 

@@ -224,7 +224,9 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
                 at = tuple(int(i) for i in beyond[0])
                 text = f"world {at[0]}: the action is {found[at]}, which is no {into.dtype}. Pass such a value; no world was stepped."
                 raise CorralError("bad-action", text)
-        into[...] = found
+        # what float32 has no number for becomes infinite, which the other side refuses by its world
+        with np.errstate(over="ignore", under="ignore"):
+            into[...] = found
 
     def _assert_idle(self, what: str) -> None:
         self._assert_open()
@@ -385,6 +387,12 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         """Goes back to a recorded control step, and returns its results."""
         self._assert_idle("seek")
         return self._results(self._client.call("seek", self._of, step=integer("not-recorded", "step", step)))
+
+    def __enter__(self) -> CorralVectorEnv:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Gives all memory back and ends the Node process."""
