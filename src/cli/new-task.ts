@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
-import { loadModel } from "../model/model.ts";
+import { describe, loadModel } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
@@ -13,7 +13,7 @@ import { gaitOf } from "../scaffold/gait.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { readFrames } from "../env/task/motion-frames.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
-import { drivenBase } from "../scaffold/feet.ts";
+import { drivenBase, drivenBases } from "../scaffold/feet.ts";
 import { baseOf, robotOf, type Robot } from "../scaffold/robot.ts";
 import { meetsGround } from "../scaffold/stance.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
@@ -144,7 +144,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
     text,
     notes: [
       ...passedOver(robot),
-      ...(chosen === "velocity" ? throughGround(robot) : []),
+      ...(chosen === "velocity" ? [...otherRobots(robot), ...throughGround(robot)] : []),
       `Starts from ${key === undefined ? `the default pose${unnamed}` : `keyframe "${key}"`}.`,
       ...(gait ? ["Its legs step about a gait that follows what is commanded; a policy learns the rest."] : []),
       ...(free === undefined
@@ -168,6 +168,15 @@ const passedOver = ({ passed }: Robot): string[] =>
     ({ key, foot, over }) =>
       `In keyframe "${inLine(key)}" it does not stand on its feet: ${inLine(foot)} is ${over.toFixed(2)} m over what is lowest.`,
   );
+
+/** What else floats and is moved, in words: a task commands one robot. */
+function otherRobots({ model }: Robot): string[] {
+  const [own, ...others] = drivenBases(model).map((joint) => describe(model, "body", model.jnt_bodyid[joint]));
+  if (others.length === 0) return [];
+  return [
+    `The task is for ${own}: it neither observes nor commands ${others.join(", ")}, which ${others.length > 1 ? "float and have" : "floats and has"} actuators too. Actions are for all of them: write terms for the others, or take them out of the model.`,
+  ];
+}
 
 /** Feet that the ground does not hold, in words. */
 const throughGround = (robot: Robot): string[] =>

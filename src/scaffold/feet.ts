@@ -30,15 +30,18 @@ export function rollsOn(model: Model, body: number): boolean {
   return jointsBelow(model, body).some((j) => wheels.has(j) && driven.has(j));
 }
 
-/** The free joint of the body that most actuators move; undefined where none moves one that floats. */
-export function drivenBase(model: Model): number | undefined {
-  const free = Array.from({ length: model.njnt }, (_, j) => j).filter((j) => model.jnt_type[j] === mjtJoint.FREE);
+/** Free joints of bodies that actuators move, that of the body which most of them move first. */
+export function drivenBases(model: Model): number[] {
   const driven = (j: number): number =>
     Array.from({ length: model.nu }, (_, i) => i).filter((i) => isBelow(model, bodyOf(model, i), model.jnt_bodyid[j]))
       .length;
-  const best = free.toSorted((a, b) => driven(b) - driven(a))[0];
-  return best === undefined || driven(best) === 0 ? undefined : best;
+  return Array.from({ length: model.njnt }, (_, j) => j)
+    .filter((j) => model.jnt_type[j] === mjtJoint.FREE && driven(j) > 0)
+    .toSorted((a, b) => driven(b) - driven(a));
 }
+
+/** The free joint of the body that most actuators move; undefined where none moves one that floats. */
+export const drivenBase = (model: Model): number | undefined => drivenBases(model)[0];
 
 /** A body that three slides and a ball joint of its own, or three hinges, let go anywhere: no free joint, but as much. */
 export function slidingBase({ nbody, jnt_bodyid, jnt_type }: Model): { body: number; hasBall: boolean } | undefined {

@@ -80,9 +80,10 @@ ${lines.join("\n")}
 const DROP = 0.02;
 
 /** Near the keyframe, or the default pose: the base on the floor or above it, what else floats where it is. */
-export function startOf({ model, key, lift }: Robot, qpos: number, qvel: number, base?: Base): string {
+export function startOf({ model, key, lift, span }: Robot, qpos: number, qvel: number, base?: Base): string {
   const from = key === undefined ? "" : `key: ${text(key)}, `;
-  const most = base ? lift + DROP * Math.min(1, base.height) : 0;
+  // a frame at its feet, or below them, does not say how tall it is
+  const most = base ? lift + DROP * Math.min(1, base.height > DROP ? base.height : span) : 0;
   const raise = base?.flies ? (lift === 0 ? "" : number(lift)) : `[${number(lift)}, ${number(most)}]`;
   const raised = base === undefined || raise === "" ? "" : `, raise: [${text(base.joint)}, ${raise}]`;
   const loose = Array.from({ length: model.njnt }, (_, j) => nameOf(model, "joint", j) || j).filter(

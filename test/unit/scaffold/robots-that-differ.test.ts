@@ -343,6 +343,37 @@ test("what is raised is a joint that floats or slides, by a length or between tw
   await expect(made({ except: ["rot"] })).rejects.toMatchObject({ code: "unknown-name" });
 });
 
+test.each([-0.05, 0])("what floats may have its frame at its feet, or below them: %d m", async (z) => {
+  // the box reaches from the floor to 0.1 m over it, the arm from there
+  const { text, ended } = await still(
+    `frame${z < 0}`,
+    `<mujoco><worldbody>${floor}<body name="base" pos="0 0 ${z}"><freejoint name="root"/>
+    <geom type="box" size=".1 .1 .05" pos="0 0 ${0.05 - z}" mass="5"/>
+    <body name="mast" pos="0 0 ${0.2 - z}"><joint name="turn" axis="0 0 1" damping=".01"/><geom type="box" size=".02 .02 .08" mass=".2"/></body></body>
+    </worldbody><actuator><position joint="turn" kp=".1"/></actuator></mujoco>`,
+    20,
+  );
+  const [, low, high] = /raise: \["root", \[(-?[\d.]+), (-?[\d.]+)\]\]/.exec(text)!.map(Number);
+  expect(high).toBeGreaterThan(low);
+  expect(ended).toBe(0);
+});
+
+test("of two robots in one model it is said which one the task is for", async () => {
+  const robot = (
+    name: string,
+    y: number,
+  ) => `<body name="${name}" pos="0 ${y} .25"><freejoint/><geom type="box" size=".1 .1 .05"/>
+    <body name="${name} leg" pos=".1 0 0"><joint name="${name}j" axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 .05 0 -.2"/></body></body>`;
+  const cube = '<body name="cube" pos="1 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>';
+  const pair = `<mujoco><worldbody>${floor}${robot("left", 0)}${cube}${robot("right", 1)}</worldbody>
+    <actuator><motor joint="leftj"/><position joint="rightj"/></actuator></mujoco>`;
+  writeFileSync(join(folder, "pair.xml"), pair);
+  const { code, stdout } = await cli.run("new-task", "pairs", "--robot", "pair.xml");
+  expect(code).toBe(0);
+  expect(stdout).toContain('The task is for body "left": it neither observes nor commands body "right", which floats');
+  expect(stdout).not.toContain("cube");
+});
+
 test.each([
   ["without a floor", "", -0.3],
   ["over a floor far below", '<geom type="plane" size="1 1 1" pos="0 0 -1"/>', -0.3],
