@@ -103,10 +103,19 @@ export abstract class AlgorithmBase<
     this.#started = true;
   }
 
-  /** Where worlds failed in what was just collected, has the environment's recorder look at them while it reaches back. */
-  protected async lookAtFailures(metrics: M): Promise<M> {
-    if (metrics.badSteps > 0) await this.env.read?.();
-    return metrics;
+  /**
+   * Where worlds failed in what an update was just made of, has the environment's recorder look at them while it reaches back;
+   * also where the update was stopped, of which they may be the cause.
+   */
+  protected async lookAtFailures(update: Promise<M>): Promise<M> {
+    try {
+      const metrics = await update;
+      if (metrics.badSteps > 0) await this.env.read?.();
+      return metrics;
+    } catch (error) {
+      if (error === this.#halted) await this.env.read?.();
+      throw error;
+    }
   }
 
   /** The seed of what is drawn now; see `drawSeed`. */

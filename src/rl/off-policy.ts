@@ -77,7 +77,7 @@ export abstract class OffPolicy<
       this.assertGoing();
       await this.#collect();
       await this.replay.append(this.config.collectSteps);
-      return this.lookAtFailures(await this.learnFrom(this.env.numEnvs * this.config.collectSteps));
+      return this.lookAtFailures(this.learnFrom(this.env.numEnvs * this.config.collectSteps));
     });
   }
 

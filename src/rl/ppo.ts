@@ -103,7 +103,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
    *   parameters are the last good ones; what the environments throw
    */
   iterate(): Promise<Metrics> {
-    return this.mutex.exclusive("iterate", async () => this.lookAtFailures(await this.#iterate()));
+    return this.mutex.exclusive("iterate", () => this.lookAtFailures(this.#iterate()));
   }
 
   /**
@@ -141,7 +141,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
       const labels = await this.#teaching.by(teacher);
       await this.#collect();
       await labels.write();
-      return this.lookAtFailures(await this.#learn(Flag.imitate));
+      return this.lookAtFailures(this.#learn(Flag.imitate));
     });
   }
 

@@ -37,3 +37,13 @@ test.each([
   expect([failures, bundles.length, Object.keys(byTerm)], name).toEqual([bad, 1, ["root"]]);
   expect((await replay(readBundle(bundles[0]))).identical).toBe(true);
 });
+
+test("an update that is stopped leaves a bundle of them too", async () => {
+  const large = defineTask({ ...task, id: "Stopped", observe: { q: "1e36 * qpos" } });
+  await using env = await makeVec(large, { numEnvs: 16, device: "wasm", threads: 1, recorder: { directory } });
+  const config = { rolloutSteps: 32, minibatches: 2, normalizeObservations: false, learningRate: 1e30 };
+  await using ppo = await Ppo.create(env, { seed: 1, hidden: [8], ...config });
+  await expect(ppo.iterate()).rejects.toMatchObject({ code: "non-finite-update" });
+  const { failures, bundles } = env.health();
+  expect([failures > 0, bundles.length]).toEqual([true, 1]);
+});
