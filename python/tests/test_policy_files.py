@@ -24,6 +24,16 @@ def test_a_library_that_is_missing_is_named(monkeypatch, tmp_path: Path, module:
         assert raised.value.code == "no-module"
 
 
+@pytest.mark.parametrize("ending", ["safetensors", "onnx"])
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, ending: str):
+    pytest.importorskip("safetensors", reason="policies are read and written by safetensors")
+    # a folder of that name is in the way, of root too
+    (tmp_path / f"policy.{ending}").mkdir()
+    with pytest.raises(CorralError, match="cannot be written") as raised:
+        POLICY.save(tmp_path / f"policy.{ending}")
+    assert raised.value.code == "export-not-written"
+
+
 def test_files_that_are_no_policies_are_refused(tmp_path: Path):
     pytest.importorskip("safetensors", reason="policies are read and written by safetensors")
     POLICY.save(tmp_path / "whole.safetensors")

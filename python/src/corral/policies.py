@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -181,22 +182,29 @@ class Policy:
 
         Raises:
             CorralError: ``bad-policy`` for another ending or a place without a folder, ``no-module`` without safetensors;
-                what ``corral export`` refuses.
+                what ``corral export`` refuses, ``export-not-written`` where the disk is full or cannot be written to.
         """
         path = path_of("bad-policy", "the file of a policy", path)
-        save_file = _needed("safetensors.numpy").save_file
+        _needed("safetensors.numpy")
         ending = Path(path).suffix.lower()
         if not Path(path).parent.is_dir():
             raise _refuse(f"{os.fspath(path)} cannot be written: there is no folder {Path(path).parent}. Make it first.")
         if ending == ".safetensors":
-            save_file(self.arrays(), os.fspath(path), metadata=self.facts())
+            self._write_safetensors(os.fspath(path))
         elif ending == ".onnx":
             with tempfile.TemporaryDirectory(prefix="corral-") as folder:
                 file = os.path.join(folder, "policy.safetensors")
-                save_file(self.arrays(), file, metadata=self.facts())
+                self._write_safetensors(file)
                 _corral("export", file, "--format", "onnx", "--to", os.path.abspath(path))
         else:
             raise _refuse(f"{os.fspath(path)} ends in {ending!r}; pass a path that ends in .safetensors or .onnx.")
+
+    def _write_safetensors(self, path: str) -> None:
+        try:
+            _needed("safetensors.numpy").save_file(self.arrays(), path, metadata=self.facts())
+        except (OSError, _needed("safetensors").SafetensorError) as error:
+            text = f"{path} cannot be written ({error}). Free the disk, or write to another place."
+            raise CorralError("export-not-written", text) from error
 
     def to_torch(self) -> Any:
         """A ``torch.nn.Sequential`` of the layers alone: observations are normalised before it, actions bounded behind it."""
@@ -242,8 +250,10 @@ def _corral(*arguments: str) -> None:
     command = [_node.find_node(), str(_node.find_corral() / "bin" / "corral.js"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()[-1:] or [f"corral ended with {done.returncode}"]
-        raise CorralError("bad-policy", f"corral {arguments[0]}: {said[0]}")
+        last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
+        refused = re.fullmatch(r"\[([a-z-]+)\] (.*)", last)
+        code, said = refused.groups() if refused else ("bad-policy", last)
+        raise CorralError(code, f"corral {arguments[0]}: {said}")
 
 
 def _needed(module: str) -> Any:
