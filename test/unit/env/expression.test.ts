@@ -265,6 +265,11 @@ describe("what is refused", () => {
                        ^`,
     ],
     [
+      "an element of a name",
+      { reward: { a: 'qpos["x"]' } },
+      '[term-shape] task Rover, reward.a, line 1, column 6: "x"',
+    ],
+    [
       "an element beyond the end",
       { reward: { a: "action[2]" } },
       `[term-shape] task Rover, reward.a, line 1, column 8: element 2 of 2; they are 0 to 1.

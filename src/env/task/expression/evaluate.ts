@@ -40,6 +40,9 @@ export function unfitName(name: string): string | undefined {
   return taken ? `${name} means something in expressions already; give it another name` : undefined;
 }
 
+/** What has members by names that a task gives: of all else x, y, z and w are elements. */
+const NAMED: ReadonlySet<string> = new Set(["option", "param", "carried", "before"]);
+
 class Evaluator {
   readonly #source: SourceText;
   readonly #scene: Scene;
@@ -299,7 +302,7 @@ class Evaluator {
   }
 
   #elements(part: Syntax & { kind: "index" | "slice" }): Value {
-    if (part.kind === "index" && part.index.kind === "string" && part.of.kind === "name" && !isKind(part.of.name))
+    if (part.kind === "index" && part.index.kind === "string" && part.of.kind === "name" && NAMED.has(part.of.name))
       return this.#member({ kind: "member", of: part.of, name: part.index.text, offset: part.offset });
     if (part.of.kind === "name" && isKind(part.of.name))
       return this.#fail(
