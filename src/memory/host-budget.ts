@@ -62,7 +62,7 @@ export function inWasm(plan: Plan, { memory, threads = 0, cost }: WasmBytes): Pl
 }
 
 /** A plan without what is staged for an adapter, whose numbers are so many times as wide. */
-export function unstaged(plan: Plan, width = 1): Plan {
+function unstaged(plan: Plan, width = 1): Plan {
   const { cost } = plan;
   const passing = plan.arenas.filter((a) => a.access === "staging" || a.access === "upload");
   const staged = new Set(passing.map((a) => a.name));
