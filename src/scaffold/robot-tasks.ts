@@ -3,7 +3,7 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
-import { MOST_REACH, type Motor } from "./motors.ts";
+import { bodyOf, isBelow, MOST_REACH, type Motor } from "./motors.ts";
 import { heldOf, withoutHeld } from "./held.ts";
 import { axesOf, type Axes } from "./upright.ts";
 
@@ -154,9 +154,13 @@ const SEES_FALLS = 0.995;
 /** What a base on more than two feet that is not level costs, a squared sine of its tilt: without, tall ones tip as they go sideways. */
 const LEVEL = 2;
 
-/** Servos of legs that catch a body as it goes sideways: hips turn little, and need all of it. */
-const wider = (motor: Motor): Motor =>
-  motor.isPosition ? { ...motor, reach: Math.min(MOST_REACH, 2 * motor.reach) } : motor;
+/** Motors whose servos of legs go twice as far: hips turn little, and need all of it to catch a body that goes sideways. */
+const withWideLegs = ({ model, motors }: Robot, feet: readonly number[]): readonly Motor[] =>
+  motors.map((motor, i) =>
+    motor.isPosition && feet.some((foot) => isBelow(model, foot, bodyOf(model, i)))
+      ? { ...motor, reach: Math.min(MOST_REACH, 2 * motor.reach) }
+      : motor,
+  );
 
 /** What a base is commanded: entries of the value `wanted`, with what they are. */
 function commandOf({ flies, rolls, glides, height: above }: Base, floor: number): string {
@@ -216,7 +220,11 @@ function motionOf(axes: Axes | undefined, level: boolean): string {
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
   const whole = baseOf(given);
   const level = whole.feet.length > 2 && !whole.flies;
-  const walks = gait ? shifted(given.motors, gait, whole.height) : level ? given.motors.map(wider) : given.motors;
+  const walks = gait
+    ? shifted(given.motors, gait, whole.height)
+    : level
+      ? withWideLegs(given, whole.feet)
+      : given.motors;
   const robot = { ...given, motors: walks };
   const { model, qpos, mass, span, floor } = robot;
   const held = heldOf(robot, whole);

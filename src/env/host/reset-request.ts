@@ -35,7 +35,7 @@ export interface ResetRequest {
  * @throws CorralError bad-seed, bad-reset-mask, unknown-option
  */
 export function checkReset(given: ResetOptions, numEnvs: number): ResetRequest {
-  const isObject = (x: unknown) => typeof x === "object" && x !== null;
+  const isObject = (x: unknown) => typeof x === "object" && x !== null && !Array.isArray(x);
   const [name, value] = isObject(given) ? ["options", given.options ?? {}] : ["what reset takes", given];
   if (!isObject(value)) {
     const text = `${name} is ${show(value)}; reset takes { seed, options: { mask, params } }.`;

@@ -184,6 +184,7 @@ describe("an environment", () => {
       '[bad-seed] seed is "2"; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.',
     ],
     [null, "[bad-option] what reset takes is null; reset takes { seed, options: { mask, params } }."],
+    [{ options: [] }, "[bad-option] options is []; reset takes { seed, options: { mask, params } }."],
     [{ options: 3 }, "[bad-option] options is 3; reset takes { seed, options: { mask, params } }."],
     [
       { options: { mask: [true] } },

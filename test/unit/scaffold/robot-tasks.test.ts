@@ -202,7 +202,20 @@ test("what walks on more than two feet is to be level, and its hips turn up to h
   const motors = four.motors.map((motor, i) => ({ ...motor, reach: i === 0 ? 0.15 : 0.4 }));
   const text = velocityTask("four", { ...four, motors }, { library, model: "x.xml" });
   expect(text).toContain('level: { value: "dot(down.xy, down.xy)"');
-  expect(/scale: \[(.*?)\]/.exec(text)![1].split(", ").slice(0, 2)).toEqual(["0.3", "0.5"]);
+  const scaleOf = (written: string): string[] => /scale: \[(.*?)\]/.exec(written)![1].split(", ");
+  expect(scaleOf(text).slice(0, 2)).toEqual(["0.3", "0.5"]);
+
+  // an arm that it carries moves as far as any
+  const arm = `<body name="arm" pos="0 0 .2"><joint name="arm" axis="0 1 0" range="-.4 .4"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 .2" mass="6"/></body>`;
+  const carries = readFileSync(envModel("quadruped"), "utf8")
+    .replace(/(<body name="trunk"[^>]*>)/, `$1${arm}`)
+    .replace("</actuator>", `<position name="arm" joint="arm" kp="20" ctrlrange="-.4 .4"/></actuator>`)
+    .replace(/<keyframe>[^]*<\/keyframe>/, "");
+  const armed = await robotOf(await loadModel(carries));
+  const written = velocityTask("armed", armed, { library, model: "x.xml" });
+  expect(scaleOf(written)).toHaveLength(armed.motors.length);
+  expect(Number(scaleOf(written).at(-1))).toBeCloseTo(armed.motors.at(-1)!.reach, 6);
+
   const two = await robotOf(await loadModel(envModel("biped")));
   expect(velocityTask("two", two, { library, model: "x.xml" })).not.toContain("level:");
 });
