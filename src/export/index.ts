@@ -5,7 +5,7 @@ import { CorralError } from "../core/errors.ts";
 import { onlyOptions, optionsOf } from "../core/options.ts";
 import { assertFolderOf, makeOutputFolder } from "../core/make-folder.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
-import { writeWhole } from "../io/write-whole.ts";
+import { writeAllWhole, writeWhole } from "../io/write-whole.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import { isPolicyFile, readPolicy } from "../runs/policy-file.ts";
 import { policyOfRun } from "../runs/policy.ts";
@@ -85,11 +85,10 @@ function writeFolder(folder: string, files: Readonly<Record<string, string | Uin
     throw new CorralError("not-empty", `${folder} holds ${others[0]} already. Pass a new folder.`, { folder, others });
   }
   makeOutputFolder(folder);
-  const sizes: Record<string, number> = {};
-  for (const [name, content] of Object.entries(files)) {
+  const encoded = Object.entries(files).map(([name, content]) => {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    writeWhole(join(folder, name), bytes);
-    sizes[name] = bytes.length;
-  }
-  return sizes;
+    return [name, bytes] as const;
+  });
+  writeAllWhole(Object.fromEntries(encoded.map(([name, bytes]) => [join(folder, name), bytes])));
+  return Object.fromEntries(encoded.map(([name, bytes]) => [name, bytes.length]));
 }

@@ -6,16 +6,23 @@ import { writeSynced } from "../core/write-bytes.ts";
 const PARTIAL = /^\..*\.partial-\d+$/;
 
 /** Writes a file beside its place, then renames it into it; both are on the disk when this returns. Throws what the file system throws; then nothing is left. */
-export function writeWhole(path: string, bytes: Uint8Array): void {
-  const partial = join(dirname(path), `.${basename(path)}.partial-${process.pid}`);
+export const writeWhole = (path: string, bytes: Uint8Array): void => writeAllWhole({ [path]: bytes });
+
+/** The same for files that belong together, by path: none gets its name before all are written. */
+export function writeAllWhole(files: Readonly<Record<string, Uint8Array>>): void {
+  const partials = Object.entries(files).map(([path, bytes]) => ({
+    path,
+    bytes,
+    partial: join(dirname(path), `.${basename(path)}.partial-${process.pid}`),
+  }));
   try {
-    writeSynced(partial, "w", bytes);
-    renameSync(partial, path);
+    for (const { partial, bytes } of partials) writeSynced(partial, "w", bytes);
+    for (const { partial, path } of partials) renameSync(partial, path);
   } catch (error) {
-    rmSync(partial, { force: true });
+    for (const { partial } of partials) rmSync(partial, { force: true });
     throw error;
   }
-  syncFolder(dirname(path));
+  for (const folder of new Set(partials.map(({ path }) => dirname(path)))) syncFolder(folder);
 }
 
 /** A name is on the disk once its folder is. */
