@@ -91,9 +91,10 @@ export class RunPlanner {
     const defined = await defineVec(id, { ...env, autoreset: "next-step", numEnvs, seed });
     const planner = new RunPlanner(id, options, limits, defined);
     const { collect, collectThreads = 1 } = planner.#settings;
-    const worlds = Math.ceil(numEnvs / collectThreads);
-    const collectors = () => collectorPlanner(id, collectorEnv(trainingEnv(id, options)), worlds);
-    if (collect === "async") planner.#collectors = await collectors();
+    if (collect === "async") {
+      const ofThread = Math.ceil(numEnvs / collectThreads);
+      planner.#collectors = await collectorPlanner(id, collectorEnv(trainingEnv(id, options)), ofThread);
+    }
     return planner;
   }
 

@@ -220,12 +220,10 @@ function motionOf(axes: Axes | undefined, level: boolean): string {
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
   const whole = baseOf(given);
   const level = whole.feet.length > 2 && !whole.flies;
-  const walks = gait
-    ? shifted(given.motors, gait, whole.height)
-    : level
-      ? withWideLegs(given, whole.feet)
-      : given.motors;
-  const robot = { ...given, motors: walks };
+  const robot = {
+    ...given,
+    motors: gait ? shifted(given.motors, gait, whole.height) : level ? withWideLegs(given, whole.feet) : given.motors,
+  };
   const { model, qpos, mass, span, floor } = robot;
   const held = heldOf(robot, whole);
   const base = withoutHeld(whole, robot, held);
