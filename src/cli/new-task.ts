@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
-import { describe, loadModel } from "../model/model.ts";
+import { describe, loadModel, type Model } from "../model/model.ts";
 import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
@@ -100,8 +100,8 @@ interface Given {
   readonly fps?: string | undefined;
   readonly quaternions?: string | undefined;
   readonly cyclic?: boolean | undefined;
-  /** It is taken as it is: a scene that was written for it, which has what it lacked. */
-  readonly isScene?: true;
+  /** The model of `robot`, taken as it is: a scene that was written for it, which has what it lacked. */
+  readonly scene?: Model;
 }
 
 /** A task, what is to be said of it, and a file that goes with it. */
@@ -125,12 +125,12 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   const forMotion = OF_MOTION.find((flag) => given[flag] !== undefined);
   if (forMotion !== undefined && kind !== "track") throw new UsageError(`--${forMotion} is of --kind track.`);
   if (/\.urdf$/i.test(path)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
-  const model = await loadModel(path);
+  const model = given.scene ?? (await loadModel(path));
   if (isUrdf(model.source.xml)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   checkSupported(model);
   const robot = await robotOf(model);
   const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
-  const lack = given.isScene ? undefined : await lackOf(robot, chosen);
+  const lack = given.scene ? undefined : await lackOf(robot, chosen);
   if (lack && existsSync(path) && /\.xml$/i.test(path))
     return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { robot, lack });
   const free = chosen === "reach" ? drivenBase(model) : undefined;
@@ -200,16 +200,20 @@ async function ofMjcf(
   const file = besides(folder, resolve(given.robot)).replace(/^\.\//, "");
   try {
     writeOutput(scene, mjcfScene(name, model, file, lack));
-    const compiler = compilerOf(model, await loadModel(scene), lack);
-    if (compiler !== "") writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
-    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
+    let made = await loadModel(scene);
+    const compiler = compilerOf(model, made, lack);
+    if (compiler !== "") {
+      writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
+      made = await loadModel(scene);
+    }
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, scene: made });
     const said = [...(lack.bent ? passedOver(robot) : []), ...told(model, lack)];
     return { ...task, made: [scene], notes: [`Wrote ${scene}, which attaches it.`, ...said, ...notes] };
   } catch (error) {
     rmSync(scene, { force: true });
     // what stands on straight legs in a keyframe of its own can start there
     if (lack.floor || lack.from === undefined) throw error;
-    const { notes, ...task } = await written(name, folder, { ...given, isScene: true });
+    const { notes, ...task } = await written(name, folder, { ...given, scene: model });
     return { ...task, notes: [`No scene on bent legs: ${inLine(whyThrown(error).split("\n")[0])}`, ...notes] };
   }
 }
@@ -230,8 +234,8 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
   try {
     if (!existsSync(path) || !/\.(urdf|xml)$/i.test(path))
       throw new UsageError(`${path} is a URDF in a zip, which no scene can attach. Unpack the zip, and pass the URDF.`);
-    const told = await writeUrdfScene(name, scene, { model, file }, isFree);
-    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, isScene: true });
+    const { model: whole, notes: told } = await writeUrdfScene(name, scene, { model, file }, isFree);
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, scene: whole });
     return {
       ...task,
       made,

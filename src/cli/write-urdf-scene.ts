@@ -2,13 +2,13 @@
 import { CorralError } from "../core/errors.ts";
 import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
-import { loadModel } from "../model/model.ts";
+import { loadModel, type Model } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { isBelow } from "../scaffold/motors.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
 import { robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
 import { staysUp, STIFFER } from "../scaffold/standing.ts";
-import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
+import { servosIn, urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -49,38 +49,44 @@ function explained(error: unknown, isFree: boolean): unknown {
   return error;
 }
 
+/** The model of a scene that was written, and what the robot got, in words. */
+export interface WrittenScene {
+  readonly model: Model;
+  readonly notes: readonly string[];
+}
+
 /**
- * Writes the scene of a URDF, `file` from there, and says what the robot got.
+ * Writes the scene of a URDF, `file` from there.
  * @throws CorralError no-free-base, mujoco-memory
  */
-export const writeUrdfScene = (name: string, scene: string, urdf: Urdf, isFree: boolean): Promise<string[]> =>
+export const writeUrdfScene = (name: string, scene: string, urdf: Urdf, isFree: boolean): Promise<WrittenScene> =>
   writeScene(name, scene, urdf, isFree).catch((error: unknown) => {
     throw explained(error, isFree);
   });
 
-async function writeScene(name: string, scene: string, { model, file }: Urdf, isFree: boolean): Promise<string[]> {
-  const write = async (options: SceneOptions) => {
+async function writeScene(name: string, scene: string, { model, file }: Urdf, isFree: boolean): Promise<WrittenScene> {
+  const write = (options: SceneOptions) => {
     writeOutput(scene, urdfScene(name, model, options));
-    return robotOf(await loadModel(scene));
+    return loadModel(scene);
   };
   const drawn = { file, height: isFree ? 0 : undefined };
-  const whole = await write(drawn);
+  const whole = await robotOf(await write(drawn));
   const feet = isFree ? standsOn(whole) : undefined;
   const bent = await bentOf(whole.model, feet);
   const posed = { ...drawn, pose: bent?.qpos };
-  const robot = bent ? await write(posed) : whole;
+  const robot = bent ? await robotOf(await write(posed)) : whole;
   const overlaps = await overlapsOf(robot.model, robot.qpos);
   const { lift, mass, span } = robot;
   const standing = { height: lift, carries: 9.81 * mass * Math.max(lift, span), legs: legsOf(robot, feet ?? []) };
   const free = { ...posed, overlaps, ...(isFree ? standing : {}) };
   const notes = [...(bent ? toldOf(bent) : []), ...(overlaps.length > 0 ? [toldOverlaps(overlaps)] : [])];
+  const soft = await write(free);
   // as soft as they may be; soft ones where none holds it up
   for (const stiffer of feet?.length ? STIFFER : []) {
-    const { model: tried } = await write({ ...free, stiffer });
-    if (!(await staysUp(tried))) continue;
+    if (!(await staysUp(soft, servosIn(model, { ...free, stiffer })))) continue;
+    if (stiffer === 1) break;
     const told = `Its servos are ${stiffer} times as stiff as its motors ask for: softer ones let it fold.`;
-    return stiffer > 1 ? [...notes, told] : notes;
+    return { model: await write({ ...free, stiffer }), notes: [...notes, told] };
   }
-  await write(free);
-  return notes;
+  return { model: soft, notes };
 }

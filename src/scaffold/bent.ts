@@ -2,7 +2,7 @@
 import { inLine } from "../core/show.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import { followersOf, isBelow } from "./motors.ts";
 import { kinematicsOf, straightKnees } from "./straight-legs.ts";
 import { areParallel, dot, vectorAt } from "./vectors.ts";
@@ -62,7 +62,7 @@ export async function bentOf(
 
   const qpos = Array.from(start);
   for (const j of outside) qpos[place[j]] = clamped(j, start[place[j]], WITHIN);
-  const places = await withMuJoCo(model, (oracle) => kinematicsOf(oracle, start));
+  const places = await withRobot(model, (oracle) => kinematicsOf(oracle, start));
   const straight = straightKnees(model, start, feet ?? [], places);
   // what a keyframe bends a little is meant to be so
   const isDrawn = (j: number) => Math.abs(start[place[j]] - qpos0[place[j]]) < DRAWN;

@@ -1,6 +1,7 @@
 // a gait for a robot of two legs, as a task has it: what its servos turn by for feet that step, found from its kinematics
 import { jointOf } from "../model/model.ts";
-import { withMuJoCo, type Oracle } from "../model/oracle.ts";
+import type { Oracle } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
 import { baseOf, type Robot } from "./robot.ts";
@@ -116,7 +117,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
   const { body: base, feet, flies, rolls } = whole;
   if (flies || rolls || feet.length !== 2) return undefined;
   const axes = axesOf(robot, whole);
-  return withMuJoCo(model, (oracle) => {
+  return withRobot(model, (oracle) => {
     const qpos = Float64Array.from(robot.qpos);
     // of poses x is ahead and z up
     if (axes) qpos.set(turnedAhead(robot, base, axes), model.jnt_qposadr[model.body_jntadr[base]] + 3);

@@ -1,6 +1,6 @@
 // the keyframe that a robot starts from: one in which it stands on its feet
 import { nameOf, type Model } from "../model/model.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import { drivenBase, feetOf } from "./feet.ts";
 import { lowestOf } from "./stance.ts";
 import { kinematicsOf, straightKnees } from "./straight-legs.ts";
@@ -28,7 +28,7 @@ export async function homeKey(model: Model): Promise<{ readonly key: number; rea
   const base = drivenBase(model);
   if (base === undefined || keys.length === 0) return { key: keys[0] ?? -1, passed: [] };
   const root = model.jnt_bodyid[base];
-  return withMuJoCo(model, (oracle) => {
+  return withRobot(model, (oracle) => {
     const at = (qpos: Float64Array) => ({
       ...kinematicsOf(oracle, qpos),
       xpos: oracle.read("xpos"),

@@ -1,6 +1,6 @@
 // links of a robot that lie in one another where it starts
 import { listen } from "../model/mujoco.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import type { Model } from "../model/model.ts";
 import { kinematicsOf } from "./straight-legs.ts";
 
@@ -9,7 +9,7 @@ const DEEP = 1e-3;
 
 /** Names of the bodies that do, each two once; what lies in the world is none of them. */
 export function overlapsOf(model: Model, qpos: ArrayLike<number>): Promise<(readonly [string, string])[]> {
-  return withMuJoCo(model, (oracle) => {
+  return withRobot(model, (oracle) => {
     const { mujoco, model: m, data } = oracle;
     kinematicsOf(oracle, qpos);
     listen(() => {

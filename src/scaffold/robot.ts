@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { describe, jointOf, nameOf, type Model } from "../model/model.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn, slidingBase } from "./feet.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
@@ -78,7 +78,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   // of what floats its own, without what stands about it
   const mass = model.body_subtreemass[base ?? 0];
   const isFlyer = base !== undefined && flies(model, base);
-  const { xpos, xmat, site_xpos, geom_xpos, floor, lowest } = await withMuJoCo(model, (oracle) => {
+  const { xpos, xmat, site_xpos, geom_xpos, floor, lowest } = await withRobot(model, (oracle) => {
     oracle.write("qpos", start);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     const places = { geom_xpos: oracle.read("geom_xpos"), geom_xmat: oracle.read("geom_xmat") };

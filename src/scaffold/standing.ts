@@ -1,7 +1,7 @@
 // whether servos hold a robot where it starts
 import { mjtJoint } from "../model/enums.ts";
 import { listen } from "../model/mujoco.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import type { Model } from "../model/model.ts";
 
 /** s; what is held by too little sinks within a few, and what is only just held later. */
@@ -15,12 +15,22 @@ const LEANS = Math.cos(0.25);
 /** How much stiffer servos may be made; legs that fold under a robot at the first of these stand at another mostly. */
 export const STIFFER = [1, 1.5, 2, 3] as const;
 
+/** Stiffness and damping of each actuator; undefined of those that stay as they are. */
+type Gains = readonly (readonly [kp: number, kv: number] | undefined)[];
+
 /** Whether a robot still stands after a while in its first keyframe, or the default pose, with the controls of that. */
-export function staysUp(model: Model): Promise<boolean> {
+export function staysUp(model: Model, gains: Gains): Promise<boolean> {
   const free = model.jnt_type.indexOf(mjtJoint.FREE);
   const [body, z] = [model.jnt_bodyid[free], model.jnt_qposadr[free] + 2];
-  return withMuJoCo(model, (oracle) => {
+  return withRobot(model, (oracle) => {
     const { mujoco, model: m, data } = oracle;
+    const put = (of: Gains) =>
+      of.forEach((gain, i) => {
+        if (gain === undefined) return;
+        (m.actuator_gainprm as Float64Array)[10 * i] = gain[0];
+        (m.actuator_biasprm as Float64Array).set([-gain[0], -gain[1]], 10 * i + 1);
+      });
+    put(gains);
     if (model.nkey > 0) mujoco.mj_resetDataKeyframe(m, data, 0);
     listen(() => mujoco.mj_forward(m, data));
     // the vertical in the frame of the base
@@ -35,6 +45,7 @@ export function staysUp(model: Model): Promise<boolean> {
       listen(() => {
         for (let i = 0; i < steps; i++) mujoco.mj_step(m, data);
       });
+    put(gains.map((_, i) => [model.actuator_gainprm[10 * i], -model.actuator_biasprm[10 * i + 2]]));
     return stands();
   });
 }

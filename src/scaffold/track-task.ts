@@ -2,7 +2,7 @@
 import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
-import { withMuJoCo } from "../model/oracle.ts";
+import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import {
   about,
@@ -80,7 +80,7 @@ const LEAST_LOST = 0.1;
 /** The rows with the base as high as its lowest foot wants, which stays where it is in the first. */
 function onFeet(model: Model, base: Base, rows: number[][]): Promise<number[][]> {
   const height = base.qpos[0] - 7 + 2;
-  return withMuJoCo(model, (oracle) => {
+  return withRobot(model, (oracle) => {
     const lowest = (row: number[]): number => {
       oracle.write("qpos", row);
       listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));

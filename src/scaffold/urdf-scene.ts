@@ -52,18 +52,48 @@ function forceOf(model: Model, joint: number, { carries, legs }: Pick<SceneOptio
   return 9.81 * 0.3 * Math.max(hangs, 0.2 * mass(() => true));
 }
 
-function actuatorOf(model: Model, joint: number, isWheel: boolean, options: SceneOptions): string {
+type Servo = Pick<SceneOptions, "carries" | "legs" | "stiffer">;
+
+/** Gains of the servo of a joint, as its scene has them (N m/rad, N m s/rad). */
+function gainsOf(model: Model, joint: number, options: Servo): { readonly kp: string; readonly kv: string } {
   const { carries = Infinity, stiffer = 1 } = options;
+  const force = forceOf(model, joint, options);
+  // stiffer than this a free link would swing faster than steps can follow
+  const inertia = model.dof_M0[model.jnt_dofadr[joint]];
   const most = STANDING * carries;
+  const kp = Math.min((stiffer * Math.min(force, most)) / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
+  return { kp: short(kp), kv: short(SERVO_DAMPING * kp) };
+}
+
+function actuatorOf(model: Model, joint: number, isWheel: boolean, options: SceneOptions): string {
   const name = escaped(nameOf(model, "joint", joint));
   const force = forceOf(model, joint, options);
   const bound = `forcerange="${short(-force)} ${short(force)}"`;
   if (isWheel)
     return `<velocity name="${name}" joint="${name}" kv="${short(force / WHEEL_ERROR)}" ctrlrange="-${WHEEL_SPEED} ${WHEEL_SPEED}" ${bound}/>`;
-  // stiffer than this a free link would swing faster than steps can follow
-  const inertia = model.dof_M0[model.jnt_dofadr[joint]];
-  const kp = Math.min((stiffer * Math.min(force, most)) / SERVO_ERROR, (0.25 * inertia) / TIMESTEP ** 2);
-  return `<position name="${name}" joint="${name}" kp="${short(kp)}" kv="${short(SERVO_DAMPING * kp)}" ${bound}/>`;
+  const { kp, kv } = gainsOf(model, joint, options);
+  return `<position name="${name}" joint="${name}" kp="${kp}" kv="${kv}" ${bound}/>`;
+}
+
+/** Joints that are driven: what follows another is moved by it. */
+function drivenIn(model: Model): number[] {
+  const follow = new Set(followersOf(model).map(({ joint }) => joint));
+  return Array.from({ length: model.njnt }, (_, j) => j).filter(
+    (j) =>
+      [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[j] as 2 | 3) &&
+      nameOf(model, "joint", j) !== "" &&
+      !follow.has(j),
+  );
+}
+
+/** Gains of all actuators of a scene; undefined of wheels, whose servos hold no pose. */
+export function servosIn(model: Model, options: Servo): (readonly [kp: number, kv: number] | undefined)[] {
+  const wheels = wheelsOf(model);
+  return drivenIn(model).map((j) => {
+    if (wheels.has(j)) return undefined;
+    const { kp, kv } = gainsOf(model, j, options);
+    return [Number(kp), Number(kv)];
+  });
 }
 
 /**
@@ -73,14 +103,7 @@ function actuatorOf(model: Model, joint: number, isWheel: boolean, options: Scen
 export function urdfScene(name: string, model: Model, options: SceneOptions): string {
   const { file, height, pose, overlaps = [] } = options;
   const wheels = wheelsOf(model);
-  // what follows another is moved by it
-  const follow = new Set(followersOf(model).map(({ joint }) => joint));
-  const scalar = Array.from({ length: model.njnt }, (_, j) => j).filter(
-    (j) =>
-      [mjtJoint.HINGE, mjtJoint.SLIDE].includes(model.jnt_type[j] as 2 | 3) &&
-      nameOf(model, "joint", j) !== "" &&
-      !follow.has(j),
-  );
+  const scalar = drivenIn(model);
   if (scalar.length === 0)
     throw new CorralError(
       "no-actuators",

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { listen } from "../../../src/model/mujoco.ts";
+import { loadModel } from "../../../src/model/model.ts";
+import { withRobot } from "../../../src/scaffold/with-robot.ts";
+
+const robot = (stiffness: number) =>
+  loadModel(`<mujoco><worldbody><body><joint name="z" type="slide" axis="0 0 1"/><geom size="0.1"/></body></worldbody>
+    <actuator><position joint="z" kp="${stiffness}"/></actuator></mujoco>`);
+
+test("all that looks at a robot shares one model of MuJoCo's, and finds it as after a reset", async () => {
+  const [first, second] = [await robot(1), await robot(2)];
+  const falls = await withRobot(first, ({ mujoco, model, data, read }) => {
+    listen(() => mujoco.mj_step(model, data));
+    return read("qpos")[0];
+  });
+  expect(falls).not.toBe(0);
+  const seen = await Promise.all(
+    [first, second, first].map((model) =>
+      withRobot(model, (oracle) => ({ of: oracle.model, at: oracle.read("qpos")[0], kp: model.actuator_gainprm[0] })),
+    ),
+  );
+  expect(seen.map(({ at, kp }) => [at, kp])).toEqual([
+    [0, 1],
+    [0, 2],
+    [0, 1],
+  ]);
+  const again = await withRobot(first, ({ model }) => model);
+  expect(again === seen[2].of).toBe(true);
+  expect(again === seen[0].of).toBe(false);
+});
+
+test("what fails in one look does not keep others from theirs", async () => {
+  const model = await robot(1);
+  const fails = withRobot(model, () => {
+    throw new Error("no feet");
+  });
+  await expect(fails).rejects.toThrow("no feet");
+  expect(await withRobot(model, ({ model: { nv } }) => nv)).toBe(1);
+});
