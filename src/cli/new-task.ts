@@ -14,8 +14,11 @@ import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf
 import { readFrames } from "../env/task/motion-frames.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
 import { drivenBase, drivenBases } from "../scaffold/feet.ts";
+import { planarRoot } from "../scaffold/planar.ts";
+import { planarTask } from "../scaffold/planar-task.ts";
 import { baseOf, robotOf, type Robot } from "../scaffold/robot.ts";
 import { meetsGround } from "../scaffold/stance.ts";
+import { stiffServos } from "../scaffold/stiff-servos.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
@@ -41,8 +44,8 @@ it writes NAME.mjs.
   --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
            of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor, or whose
            legs start straight, or, where it has no keyframe, joints outside their ranges
-  --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats); reach: the end of an arm goes
-           where it is commanded; track: it follows a motion
+  --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats,
+           or walks in a plane); reach: the end of an arm goes where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
            in which the joints sway
   --fps    frames in a second of the motion, where its file does not say it
@@ -129,22 +132,29 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   if (isUrdf(model.source.xml)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   checkSupported(model);
   const robot = await robotOf(model);
-  const chosen = (kind ?? (drivenBase(model) === undefined ? "reach" : "velocity")) as Kind;
+  const planar = drivenBase(model) === undefined ? planarRoot(model) : undefined;
+  const goes = drivenBase(model) !== undefined || planar !== undefined;
+  const chosen = (kind ?? (goes ? "velocity" : "reach")) as Kind;
   const lack = given.scene ? undefined : await lackOf(robot, chosen);
   if (lack && existsSync(path) && /\.xml$/i.test(path))
     return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { robot, lack });
   const free = chosen === "reach" ? drivenBase(model) : undefined;
   const places = { library: library(folder), model: besides(folder, resolve(path)) };
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
-  const gait = chosen === "velocity" ? await gaitOf(robot) : undefined;
-  const text = chosen === "velocity" ? velocityTask(name, robot, places, gait) : reachTask(name, robot, places);
+  const gait = chosen === "velocity" && !planar ? await gaitOf(robot) : undefined;
+  const walks = () => (planar ? planarTask(name, robot, planar, places) : velocityTask(name, robot, places, gait));
+  const text = chosen === "velocity" ? walks() : reachTask(name, robot, places);
   const { key, lift, passed } = robot;
   const unnamed = passed.length > 0 ? "" : ": the model names no keyframe";
   return {
     text,
     notes: [
       ...passedOver(robot),
-      ...(chosen === "velocity" ? [...otherRobots(robot), ...throughGround(robot)] : []),
+      ...(chosen === "velocity" && !planar ? [...otherRobots(robot), ...throughGround(robot)] : []),
+      ...(chosen === "velocity" && planar
+        ? [`${describe(model, "body", planar.body)} goes in a plane: commands are speeds ahead, or none.`]
+        : []),
+      ...stiffServos(model),
       `Starts from ${key === undefined ? `the default pose${unnamed}` : `keyframe "${key}"`}.`,
       ...(gait ? ["Its legs step about a gait that follows what is commanded; a policy learns the rest."] : []),
       ...(free === undefined
@@ -155,7 +165,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
           ]),
       ...(lift !== 0 && chosen === "velocity"
         ? [
-            `What floats starts ${Math.abs(1000 * lift).toFixed(0)} mm ${lift > 0 ? "higher" : "lower"} than there: ${lift > 0 ? (baseOf(robot).flies ? "to hover over the floor" : "it lay in the floor") : "it hung over the floor"}.`,
+            `What floats starts ${Math.abs(1000 * lift).toFixed(0)} mm ${lift > 0 ? "higher" : "lower"} than there: ${lift > 0 ? (!planar && baseOf(robot).flies ? "to hover over the floor" : "it lay in the floor") : "it hung over the floor"}.`,
           ]
         : []),
     ],

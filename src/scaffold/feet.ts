@@ -1,7 +1,7 @@
 // what a robot stands on, and what floats of it
 import { mjtJoint } from "../model/enums.ts";
 import { jointOf, type Model } from "../model/model.ts";
-import { bodyOf, isBelow, liftersOf, wheelsOf } from "./motors.ts";
+import { bodyOf, isBelow, liftersOf, turnsJoints, wheelsOf } from "./motors.ts";
 
 export const jointsBelow = (model: Model, root: number): number[] =>
   Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
@@ -57,6 +57,6 @@ export function slidingBase({ nbody, jnt_bodyid, jnt_type }: Model): { body: num
 /** Whether rotors carry a body, whatever arm it has, or thrusters alone move it: no joint of its own. */
 export const flies = (model: Model, body: number): boolean =>
   liftersOf(model, body).length > 0 ||
-  !Array.from({ length: model.nu }, (_, i) => jointOf(model, i)).some(
-    (j) => j >= 0 && isBelow(model, model.jnt_bodyid[j], body),
+  !Array.from({ length: model.nu }, (_, i) => i).some(
+    (i) => turnsJoints(model, i) && isBelow(model, bodyOf(model, i), body),
   );

@@ -2,6 +2,7 @@
 import { nameOf, type Model } from "../model/model.ts";
 import { withRobot } from "./with-robot.ts";
 import { drivenBase, feetOf } from "./feet.ts";
+import { planarBody } from "./planar.ts";
 import { lowestOf } from "./stance.ts";
 import { kinematicsOf, straightKnees } from "./straight-legs.ts";
 
@@ -26,8 +27,8 @@ export async function homeKey(model: Model): Promise<{ readonly key: number; rea
   const named = model.names.key.flatMap((name, k) => (HOME.test(name ?? "") && !ON_SOME.test(name ?? "") ? [k] : []));
   const keys = named.length > 0 ? named : model.nkey > 0 ? [0] : [];
   const base = drivenBase(model);
-  if (base === undefined || keys.length === 0) return { key: keys[0] ?? -1, passed: [] };
-  const root = model.jnt_bodyid[base];
+  const root = base === undefined ? planarBody(model) : model.jnt_bodyid[base];
+  if (root === undefined || keys.length === 0) return { key: keys[0] ?? -1, passed: [] };
   return withRobot(model, (oracle) => {
     const at = (qpos: Float64Array) => ({
       ...kinematicsOf(oracle, qpos),

@@ -1,8 +1,8 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
-import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn } from "../model/enums.ts";
+import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn, mjtWrap } from "../model/enums.ts";
 import { actuatorNames, jointOf, type Model } from "../model/model.ts";
 import { touching } from "./touching.ts";
-import { cross, vectorAt, type Vector } from "./vectors.ts";
+import { turned, vectorAt, type Vector } from "./vectors.ts";
 
 /** An actuator, and the control that it has in the pose that the robot starts in. */
 export interface Motor {
@@ -46,14 +46,31 @@ export function followersOf(model: Model): Follower[] {
     }));
 }
 
-/** The body that an actuator acts on, of joints, sites and bodies; -1 of others. */
+/** The body that the end of a tendon is on, which it pulls. */
+function endOf(model: Model, tendon: number): number {
+  const { tendon_adr, tendon_num, wrap_type, wrap_objid: id } = model;
+  const ends = Array.from({ length: tendon_num[tendon] }, (_, k) => tendon_adr[tendon] + k).flatMap((k) => {
+    if (wrap_type[k] === mjtWrap.JOINT) return [model.jnt_bodyid[id[k]]];
+    return wrap_type[k] === mjtWrap.SITE ? [model.site_bodyid[id[k]]] : [];
+  });
+  // those of muscles are given from either end
+  return ends.toSorted((a, b) => b - a)[0] ?? -1;
+}
+
+/** The body that an actuator acts on; of tendons the last that they pull; -1 of others. */
 export function bodyOf(model: Model, i: number): number {
   const joint = jointOf(model, i);
   const id = model.actuator_trnid[2 * i];
   if (joint >= 0) return model.jnt_bodyid[joint];
-  if (model.actuator_trntype[i] === mjtTrn.SITE) return model.site_bodyid[id];
-  return model.actuator_trntype[i] === mjtTrn.BODY ? id : -1;
+  const type = model.actuator_trntype[i];
+  if (type === mjtTrn.TENDON) return endOf(model, id);
+  if (type === mjtTrn.SITE || type === mjtTrn.SLIDERCRANK) return model.site_bodyid[id];
+  return type === mjtTrn.BODY ? id : -1;
 }
+
+/** Whether an actuator turns or slides joints: by itself, a tendon or a crank. */
+export const turnsJoints = (model: Model, i: number): boolean =>
+  jointOf(model, i) >= 0 || ([mjtTrn.TENDON, mjtTrn.SLIDERCRANK] as number[]).includes(model.actuator_trntype[i]);
 
 const isFixed = (model: Model, i: number): boolean => model.actuator_gaintype[i] === mjtGain.FIXED;
 
@@ -74,12 +91,9 @@ const OFF_AXIS = 0.2;
 function placeIn(model: Model, geom: number, body: number): Vector {
   let p = vectorAt(model.geom_pos, geom);
   for (let b = model.geom_bodyid[geom]; b !== body; b = model.body_parentid[b]) {
-    const [w, x, y, z] = model.body_quat.subarray(4 * b, 4 * b + 4);
-    // v + 2 w (u × v) + 2 u × (u × v)
-    const once = cross([x, y, z], p);
-    const twice = cross([x, y, z], once);
-    const turned = (k: 0 | 1 | 2) => p[k] + 2 * (w * once[k] + twice[k]) + model.body_pos[3 * b + k];
-    p = [turned(0), turned(1), turned(2)];
+    const [x, y, z] = turned(p, model.body_quat.subarray(4 * b, 4 * b + 4));
+    const [px, py, pz] = vectorAt(model.body_pos, b);
+    p = [x + px, y + py, z + pz];
   }
   return p;
 }
@@ -192,8 +206,8 @@ const WHEEL_LAG = 0.05;
 const SPEED = 10;
 
 /** N upwards for each unit of control of what pushes a body itself, as that lies in the default pose; 0 of other actuators. */
-function upwards(model: Model, i: number): number {
-  if (bodyOf(model, i) < 0 || jointOf(model, i) >= 0) return 0;
+export function upwards(model: Model, i: number): number {
+  if (bodyOf(model, i) < 0 || turnsJoints(model, i)) return 0;
   const [x, y, z] = model.actuator_gear.subarray(6 * i, 6 * i + 3);
   const site = model.actuator_trntype[i] === mjtTrn.SITE ? model.actuator_trnid[2 * i] : -1;
   const [qw, qx, qy, qz] = site < 0 ? [1, 0, 0, 0] : model.site_quat.subarray(4 * site, 4 * site + 4);

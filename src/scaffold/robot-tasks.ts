@@ -215,7 +215,7 @@ function motionOf(axes: Axes | undefined, level: boolean): string {
 
 /**
  * A base that follows commands of velocity on its feet or wheels, or in the air; on two legs about a gait, where it has one.
- * @throws CorralError no-free-base, no-ground, no-contact
+ * @throws CorralError no-free-base, no-lift, no-ground, no-contact
  */
 export function velocityTask(name: string, given: Robot, { library, model: path }: Places, gait?: RobotGait): string {
   const whole = baseOf(given);

@@ -6,7 +6,8 @@ import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn, slidingBase } from "./feet.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
-import { hoverOf, motorsOf, rollersOf, wheelsOf, type Motor } from "./motors.ts";
+import { bodyOf, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
+import { planarBody } from "./planar.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 
 export interface Robot {
@@ -74,7 +75,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   const name = key < 0 ? undefined : nameOf(model, "key", key) || undefined;
   const start = name === undefined ? Array.from(model.qpos0) : qpos;
   const root = drivenBase(model);
-  const base = root === undefined ? undefined : model.jnt_bodyid[root];
+  const base = root === undefined ? planarBody(model) : model.jnt_bodyid[root];
   // of what floats its own, without what stands about it
   const mass = model.body_subtreemass[base ?? 0];
   const isFlyer = base !== undefined && flies(model, base);
@@ -120,10 +121,11 @@ const HOVER = 1;
 const SUNK = 0.002;
 const HIGH = 0.02;
 
-/** What a robot stands on, if it floats: none of what rolls or flies, undefined where nothing floats. */
+/** What a robot stands on, if it floats or goes in a plane: none of what rolls or flies, undefined where nothing floats. */
 export function standsOn({ model, xpos }: Robot): number[] | undefined {
   const base = drivenBase(model);
-  return base === undefined ? undefined : feetOf(model, model.jnt_bodyid[base], xpos);
+  const body = base === undefined ? planarBody(model) : model.jnt_bodyid[base];
+  return body === undefined ? undefined : feetOf(model, body, xpos);
 }
 
 /** Of the body and what is fixed to it, the one with most mass. */
@@ -133,33 +135,59 @@ function loadOf(model: Model, body: number): number | undefined {
   return model.body_mass[body] > 0 ? body : model.body_mass[heaviest] > 0 ? heaviest : undefined;
 }
 
-/**
- * The floating body that most actuators move.
- * @throws CorralError no-free-base, no-ground, no-contact
- */
-export function baseOf({ model, xpos, lift, floor }: Robot): Base {
-  const best = drivenBase(model);
-  if (best === undefined) {
-    const slides = slidingBase(model);
-    throw refuse(
-      "no-free-base",
-      slides
-        ? `${describe(model, "body", slides.body)} floats by three slides and ${slides.hasBall ? "a ball joint" : "three hinges"}, not by a free joint. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`
-        : "no body floats (a free joint) that actuators move, so there is nothing to walk. Take --kind reach for an arm.",
-    );
+/** Why nothing of a model goes anywhere, and what to do. */
+function noBase(model: Model): string {
+  const slides = slidingBase(model);
+  if (slides)
+    return `${describe(model, "body", slides.body)} floats by three slides and ${slides.hasBall ? "a ball joint" : "three hinges"}, not by a free joint. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`;
+  const root = rootOf(model);
+  const where =
+    root === undefined ? "" : ` Where it is to walk, put <freejoint/> into ${describe(model, "body", root)};`;
+  return `no body that actuators move floats, by a free joint, or in a vertical plane by two slides and a hinge that nothing drives: there is nothing to walk.${where} ${where ? "where" : "Where"} it is mounted, take --kind reach, or track for a motion of it.`;
+}
+
+/** The body of the world on which most actuators act. */
+function rootOf(model: Model): number | undefined {
+  const counts = new Map<number, number>();
+  for (let i = 0; i < model.nu; i++) {
+    const root = model.body_rootid[Math.max(0, bodyOf(model, i))];
+    if (root > 0) counts.set(root, (counts.get(root) ?? 0) + 1);
   }
+  return [...counts].toSorted((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+/**
+ * Whether what floats has ground, and meets it.
+ * @throws CorralError no-ground, no-contact
+ */
+export function checkStands(model: Model, body: number, isFlyer: boolean): void {
   if (!hasGround(model))
     throw refuse(
       "no-ground",
       "the model has no floor: no plane, box or height field of the world that collides. Name the scene that has one (often scene.xml beside the robot).",
     );
-  const body = model.jnt_bodyid[best];
-  const isFlyer = flies(model, body);
   if (!isFlyer && !meetsGround(model, body))
     throw refuse(
       "no-contact",
       "nothing of the robot meets the ground, so it falls through it. Give its links geometry that collides: <collision> in a URDF, contype and conaffinity or a <pair> in an MJCF.",
     );
+}
+
+/**
+ * The floating body that most actuators move.
+ * @throws CorralError no-free-base, no-lift, no-ground, no-contact
+ */
+export function baseOf({ model, xpos, lift, floor }: Robot): Base {
+  const best = drivenBase(model);
+  if (best === undefined) throw refuse("no-free-base", noBase(model));
+  const body = model.jnt_bodyid[best];
+  const isFlyer = flies(model, body);
+  if (isFlyer && !Array.from({ length: model.nu }, (_, i) => upwards(model, i)).some((force) => Math.abs(force) > 0))
+    throw refuse(
+      "no-lift",
+      `no actuator turns a joint of ${describe(model, "body", body)}, or pushes it up: it can neither walk, drive nor fly as it is commanded. Give it what does (<motor> of a joint, or of a site with gear="0 0 1 0 0 0"), or write a task of your own, as for a boat: corral new-task NAME without --robot.`,
+    );
+  checkStands(model, body, isFlyer);
   const joints = jointsBelow(model, body).filter((j) => j !== best);
   const width = (j: number, of: "qpos" | "qvel") => (model.jnt_type[j] === mjtJoint.BALL ? (of === "qpos" ? 4 : 3) : 1);
   const last = joints.at(-1);

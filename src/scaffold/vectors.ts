@@ -11,6 +11,14 @@ export const cross = ([a0, a1, a2]: Vector, [b0, b1, b2]: Vector): Vector => [
   a0 * b1 - a1 * b0,
 ];
 
+/** A vector turned by a quaternion: v + 2 w (u × v) + 2 u × (u × v). */
+export function turned(v: Vector, [w, x, y, z]: ArrayLike<number> & Iterable<number>): Vector {
+  const once = cross([x, y, z], v);
+  const twice = cross([x, y, z], once);
+  const at = (k: 0 | 1 | 2) => v[k] + 2 * (w * once[k] + twice[k]);
+  return [at(0), at(1), at(2)];
+}
+
 /** What of a vector is across an axis. */
 export const across = (a: Vector, axis: Vector): Vector => {
   const along = dot(a, axis);

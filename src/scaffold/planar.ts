@@ -1,0 +1,108 @@
+// what floats in a vertical plane, by a slide along it, one up and a hinge: walkers of two dimensions
+import { mjtJoint } from "../model/enums.ts";
+import { jointOf, type Model } from "../model/model.ts";
+import { feetOf, flies, jointsBelow } from "./feet.ts";
+import { bodyOf, isBelow, wheelsOf } from "./motors.ts";
+import type { Robot } from "./robot.ts";
+import { cross, dot, minus, turned, vectorAt, type Vector } from "./vectors.ts";
+
+/** A body that joints let go in a vertical plane, by id; no actuator drives them, and some drive what hangs on it. */
+export interface PlanarRoot {
+  readonly body: number;
+  readonly along: number;
+  readonly up: number;
+  /** The hinge by which it leans; undefined where it stays upright. */
+  readonly lean: number | undefined;
+  /** The axis of `along` as the model is drawn, and whether `up` goes up. */
+  readonly axis: Vector;
+  readonly rises: boolean;
+}
+
+/** How parallel axes are at least, as a cosine. */
+const PARALLEL = 0.999;
+
+/** The axis of a joint in the world, as the model is drawn. */
+function axisOf(model: Model, j: number): Vector {
+  let axis = vectorAt(model.jnt_axis, j);
+  for (let b = model.jnt_bodyid[j]; b > 0; b = model.body_parentid[b])
+    axis = turned(axis, model.body_quat.subarray(4 * b, 4 * b + 4));
+  return axis;
+}
+
+/** What floats in a plane, if something does: the body on which all that is driven hangs. */
+export function planarRoot(model: Model): PlanarRoot | undefined {
+  const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
+  const moved = [...new Set(Array.from({ length: model.nu }, (_, i) => bodyOf(model, i)))];
+  const roots = Array.from({ length: model.nbody }, (_, b) => b).flatMap((body) => {
+    if (body === 0 || model.body_jntnum[body] === 0 || !moved.some((b) => b !== body && isBelow(model, b, body)))
+      return [];
+    const path = Array.from({ length: model.njnt }, (_, j) => j).filter((j) =>
+      isBelow(model, body, model.jnt_bodyid[j]),
+    );
+    const of = (type: number) => path.filter((j) => model.jnt_type[j] === type);
+    const [slides, hinges] = [of(mjtJoint.SLIDE), of(mjtJoint.HINGE)];
+    if (slides.length !== 2 || hinges.length > 1 || slides.length + hinges.length !== path.length) return [];
+    if (path.some((j) => driven.has(j))) return [];
+    const isUp = (j: number) => Math.abs(axisOf(model, j)[2]) > PARALLEL;
+    const [up, along] = [slides.find(isUp), slides.find((j) => !isUp(j))];
+    if (up === undefined || along === undefined || Math.abs(axisOf(model, along)[2]) > 1e-3) return [];
+    const lean = hinges.at(0);
+    const axis = axisOf(model, along);
+    const normal = cross(axis, [0, 0, 1]);
+    if (lean !== undefined && Math.abs(dot(axisOf(model, lean), normal)) < PARALLEL) return [];
+    return [{ body, along, up, lean, axis, rises: axisOf(model, up)[2] > 0 }];
+  });
+  return roots.at(-1);
+}
+
+/** Of a base in a plane: the height of its frame over the floor and over its lowest limb (m), its feet, and its joints. */
+export interface PlanarBase extends PlanarRoot {
+  readonly height: number;
+  readonly legs: number;
+  readonly feet: readonly number[];
+  /** 1 where `along` goes ahead, -1 where it goes back. */
+  readonly ahead: number;
+  /** Places in qpos of joints below it that have a pose, and of all of them in qvel. */
+  readonly posed: readonly number[];
+  readonly turned: readonly number[];
+}
+
+/** Toes are so far ahead of ankles, at least (m). */
+const TOES = 1e-3;
+
+export function planarBase({ model, xpos, xmat, geom_xpos, lift, floor }: Robot, root: PlanarRoot): PlanarBase {
+  const { body, along, up, lean, axis } = root;
+  const joints = jointsBelow(model, body).filter((j) => j !== along && j !== up && j !== lean);
+  const feet = feetOf(model, body, xpos);
+  const z = (b: number): number => xpos[3 * b + 2];
+  const toes = feet.reduce((sum, foot) => {
+    const own = Array.from({ length: model.ngeom }, (_, g) => g).filter((g) => model.geom_bodyid[g] === foot);
+    // frames of feet may be anywhere about them: toes are ahead of the ankle
+    const pos = vectorAt(model.jnt_pos, model.body_jntadr[foot]);
+    const at = (row: number) => xpos[3 * foot + row] + dot(vectorAt(xmat, 3 * foot + row), pos);
+    const ankle: Vector = [at(0), at(1), at(2)];
+    return own.reduce((all, g) => all + dot(minus(vectorAt(geom_xpos, g), ankle), axis), sum);
+  }, 0);
+  const wheels = wheelsOf(model);
+  const places = (of: Int32Array, list: readonly number[], ball: number) =>
+    list.flatMap((j) => Array.from({ length: model.jnt_type[j] === mjtJoint.BALL ? ball : 1 }, (_, k) => of[j] + k));
+  return {
+    ...root,
+    height: z(body) + lift - floor,
+    legs: z(body) - Math.min(z(body), ...feet.map(z)),
+    feet,
+    ahead: Math.sign(Math.abs(toes) > TOES ? toes : axis[0] + axis[1] || 1),
+    posed: places(
+      model.jnt_qposadr,
+      joints.filter((j) => !wheels.has(j)),
+      4,
+    ),
+    turned: places(model.jnt_dofadr, joints, 3),
+  };
+}
+
+/** The body of what floats in a plane and stands; undefined where rotors carry it. */
+export function planarBody(model: Model): number | undefined {
+  const root = planarRoot(model);
+  return root === undefined || flies(model, root.body) ? undefined : root.body;
+}
