@@ -1,6 +1,7 @@
 // a task for a robot of one's own that goes in a vertical plane, as walkers of two dimensions do
 import { nameOf } from "../model/model.ts";
-import { planarBase, type PlanarRoot } from "./planar.ts";
+import { planarBase } from "./planar-base.ts";
+import type { PlanarRoot } from "./planar.ts";
 import { checkStands, type Robot } from "./robot.ts";
 import {
   about,
