@@ -10,7 +10,7 @@ import { equalityDofs, equalityRows } from "./equality.ts";
 import { frictionRows, isWide, limitRows } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "../tendon/moment-arms.ts";
-import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
+import { rowArms, tendonDofs } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** All rows: those of the model, and those of its contacts. */
@@ -69,7 +69,7 @@ function tendonFriction(m: ModelView, d: WorldData): Row[] {
   const rows: Row[] = [];
   for (let t = 0; t < m.ntendon; t++) {
     if (!(model.tendon_frictionloss[t] > 0)) continue;
-    const jac = jacOf(tendonArms(m, d, t));
+    const jac = jacOf(rowArms(m, d, t));
     if (jac.length === 0) continue;
     const spec = {
       type: mjtConstraint.FRICTION_TENDON,
@@ -168,7 +168,7 @@ function tendonLimits(m: ModelView, d: WorldData): Row[] {
   const { model } = m;
   const rows: Row[] = [];
   for (let t = 0; t < m.ntendon; t++) {
-    const arms = tendonArms(m, d, t);
+    const arms = rowArms(m, d, t);
     if (!model.tendon_limited[t] || arms.length === 0) continue;
     const spec = {
       type: mjtConstraint.LIMIT_TENDON,

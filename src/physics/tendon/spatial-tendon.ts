@@ -53,6 +53,17 @@ function stretches(model: Model, t: number): Stretch[] {
   return out;
 }
 
+/** Whether all of a tendon is on one body after another, so that nothing moves what it is long. */
+export function isIdle(model: Model, t: number): boolean {
+  return stretches(model, t).every(({ sites, geom }) => {
+    const [body, ...others] = [
+      ...sites.map((s) => model.site_bodyid[s]),
+      ...(geom === undefined ? [] : [model.geom_bodyid[geom]]),
+    ];
+    return others.every((other) => other === body);
+  });
+}
+
 /** A point of a body that a tendon pulls at: the rate of its length per unit velocity of the point. */
 interface Pull {
   readonly body: number;

@@ -1,10 +1,13 @@
 // lengths, velocities and moment arms of tendons (mj_tendon)
 import { add, mul, type Scalar } from "../../trace/scalar.ts";
-import { mjtWrap } from "../../model/enums.ts";
+import { mjtJacobian, mjtWrap } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { addArms, type Arm } from "./moment-arms.ts";
-import { pullArms, spatialTendon } from "./spatial-tendon.ts";
+import { isIdle, pullArms, spatialTendon } from "./spatial-tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
+
+/** Dofs from which MuJoCo's Jacobians are sparse, if it chooses (mj_isSparse). */
+const SPARSE_FROM = 60;
 
 /** Whether a tendon is a weighted sum of joint positions rather than a path in space. */
 export const isFixed = (model: Model, t: number): boolean => model.wrap_type[model.tendon_adr[t]] === mjtWrap.JOINT;
@@ -30,6 +33,16 @@ export function tendonArms(m: ModelView, d: WorldData, t: number): Arm[] {
     return addArms(tendonJoints(model, t).map(({ joint, coef }) => ({ dof: model.jnt_dofadr[joint], coef })));
   }
   return tendonDofs(model, t).map((dof, k) => ({ dof, coef: d.ten_J.at(model.ten_J_rowadr[t] + k) }));
+}
+
+/** The arms of a row of a tendon's own: MuJoCo makes no dense row of zeros alone. */
+export function rowArms(m: ModelView, d: WorldData, t: number): Arm[] {
+  const { model } = m;
+  const { jacobian } = model.opt;
+  const isDense = jacobian === mjtJacobian.DENSE || (jacobian === mjtJacobian.AUTO && m.nv < SPARSE_FROM);
+  const arms = tendonArms(m, d, t);
+  const isZero = isFixed(model, t) ? arms.every(({ coef }) => coef === 0) : isIdle(model, t);
+  return isDense && isZero ? [] : arms;
 }
 
 /**
