@@ -4,17 +4,11 @@ import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { RandomStream, streams } from "../../src/core/rng.ts";
 import { loadModel } from "../../src/model/model.ts";
 import { contactShare } from "../support/contact-share.ts";
+import { anyhow as anyhowOf, BALL } from "../support/deep-poses.ts";
 import { cylinderPlaces } from "../support/tolerances.ts";
 
 const POSES = 150;
 const SEED = 11;
-
-/** Points on a ball of 4 cm, one on each turn of a spiral. */
-const BALL = Array.from({ length: 40 }, (_, i) => {
-  const z = 1 - (2 * i + 1) / 40;
-  const r = Math.sqrt(1 - z * z);
-  return [r * Math.cos(2.4 * i), r * Math.sin(2.4 * i), z].map((x) => (0.04 * x).toFixed(5)).join(" ");
-}).join("  ");
 
 const scene = (other: string): string => `<mujoco><asset><mesh name="ball" vertex="${BALL}"/></asset><worldbody>
 <body><freejoint/><geom type="cylinder" size=".026 .035" mass="1"/></body>
@@ -25,16 +19,7 @@ const SHAPES = {
   "a cylinder": `<geom type="cylinder" size=".03 .02" mass="1"/>`,
 };
 
-/** Two bodies turned anyhow whose centres are up to 5 cm apart on each axis. */
-function anyhow(i: number): number[] {
-  const random = new RandomStream(SEED, i, 0, streams.user);
-  const draw = (k: number, low: number, high: number) => low + (high - low) * random.uniform(k);
-  const turned = (k: number): number[] => {
-    const q = [0, 1, 2, 3].map((j) => draw(k + j, -1, 1) + draw(k + 4 + j, -1, 1) + draw(k + 8 + j, -1, 1));
-    return q.map((x) => x / Math.hypot(...q));
-  };
-  return [0, 0, 0, ...turned(0), ...[12, 13, 14].map((k) => draw(k, -0.05, 0.05)), ...turned(15)];
-}
+const anyhow = (i: number): number[] => anyhowOf(SEED, i);
 
 /** A cylinder that lies on the second body's top, 3 µm to 1 mm deep, with its axis off level by 1e-6 to 1e-2 rad. */
 function lying(i: number): number[] {

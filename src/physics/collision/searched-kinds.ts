@@ -18,6 +18,10 @@ export const isRound = ({ type1, type2 }: PairNumbers): boolean => type1 === CYL
 export const isFlat = ({ type1, type2 }: PairNumbers): boolean =>
   [type1, type2].every((t) => FLAT.slice(0, 2).includes(t));
 
+/** An ellipsoid with a cylinder, a box, a hull or another. */
+export const isOval = ({ type1, type2 }: PairNumbers): boolean =>
+  type1 === ELLIPSOID && (type2 === ELLIPSOID || FLAT.includes(type2));
+
 export const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
   const types = [type1, type2];
   if (types.some((t) => POINT.includes(t))) return false;

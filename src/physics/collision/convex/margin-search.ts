@@ -1,4 +1,4 @@
-// the search of boxes, hulls and cylinders by MuJoCo's own steps (mjc_ccd): which place of flat and round sides it ends at hangs on them
+// the search of boxes, hulls, cylinders and ellipsoids by MuJoCo's own steps (mjc_ccd): which place of flat and round sides it ends at hangs on them
 import { array, breakIf, increase, loop, variable, when, type LocalArray } from "../../../trace/control.ts";
 import {
   abs,
@@ -77,7 +77,7 @@ const FACES = [
 
 /**
  * MuJoCo's steps where boxes, hulls and cylinders have a margin, where a cylinder beside any of them has none, and in float64
- * where boxes and hulls have none. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
+ * where boxes and hulls have none and of ellipsoids. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
  */
 export function marginSearch(
   otherwise: Finder,
@@ -96,13 +96,17 @@ export function marginSearch(
     // MuJoCo has no tolerance for these: its search ends where a pair of corners is met again
     const flat = and(isFlat, le(reach, 0));
     const named = or(round, flat);
+    const isOval = options.ovals ? and(a.is(mjtGeom.ELLIPSOID), or(second, b.is(mjtGeom.ELLIPSOID))) : false;
     const isDeep = options.capsules ? and(a.is(mjtGeom.CAPSULE), b.is(mjtGeom.CYLINDER)) : false;
     // the whole capsule, whose core is a segment, and what is left for a margin
     const swell = isDeep === false ? 0 : select(isDeep, a.rounding, 0);
     const margin = isDeep === false ? reach : sub(reach, swell);
     const deep = and(isDeep, le(margin, 0));
     const made = isMade ? otherwise(a, b, frame, reach) : undefined;
-    const own = and(and(where, made?.hit ?? true), or(or(and(and(first, second), gt(reach, 0)), named), deep));
+    const own = and(
+      and(where, made?.hit ?? true),
+      or(or(and(and(first, second), gt(reach, 0)), or(named, isOval)), deep),
+    );
     if (own === false) return made ?? otherwise(a, b, frame, reach);
     // which corners the vertices of the polytope are
     const ids = named === false ? [] : [0, 1].map((side) => array(`own_id${side}`, MOST_VERTICES));
