@@ -8,7 +8,7 @@ import type { Task } from "../src/env/task/task.ts";
 import type { VectorEnv } from "../src/env/index.ts";
 import { readPolicy } from "../src/export/read-policy.ts";
 import { CorralError } from "../src/core/errors.ts";
-import { isZip } from "../src/model/archive.ts";
+import { isZip } from "../src/model/is-zip.ts";
 import { loadModel } from "../src/model/model.ts";
 import { decode } from "../src/model/source.ts";
 import { Stage } from "../src/render/poses.ts";

@@ -12,8 +12,6 @@ const [ENTRY, END] = [0x02014b50, 0x06054b50];
 const STORED = 0;
 const DEFLATED = 8;
 
-export const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3;
-
 const bad = (name: string, why: string): CorralError =>
   new CorralError("bad-archive", `"${name}" is a zip that cannot be read: ${why}. Unpack it, and pass the XML file.`, {
     file: name,

@@ -1,13 +1,12 @@
 // has models compiled by a worker, and fetches the files that they name
 import { MODELS } from "corral:built";
 import { CorralError } from "../core/errors.ts";
-import { isZip, modelIn } from "./archive.ts";
 import { errorOf, type CompileAnswer, type CompileRequest } from "./compile-messages.ts";
 import type { EditXml } from "./compile.ts";
+import { isZip } from "./is-zip.ts";
 import type { Model } from "./model-data.ts";
 import { decode, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
 import { placesInPackages } from "./urdf.ts";
-import { unpackZip } from "./zip-stream.ts";
 
 /** Milliseconds without a model after which the worker, and MuJoCo's memory with it, is let go. */
 const IDLE_MS = 30_000;
@@ -104,13 +103,19 @@ async function zipAround(address: URL, shown: string): Promise<FetchedZip | unde
   const bytes = await fetched(new URL(zip, address)).catch(() => undefined);
   if (!bytes || !isZip(bytes)) return undefined;
   const name = shown.replace(/^(.+\.zip)\/.*$/i, "$1");
-  return { files: await unpackZip(bytes, name), shown: name, path: decodeURIComponent(path) };
+  return { files: await unpacked(bytes, name), shown: name, path: decodeURIComponent(path) };
+}
+
+async function unpacked(bytes: Uint8Array, name: string): Promise<Record<string, Uint8Array>> {
+  const { unpackZip } = await import("./zip-stream.ts"); // a page that loads no zip loads no reader
+  return unpackZip(bytes, name);
 }
 
 /** A model in a zip. Throws as `loadModel`. */
-function compileOfZip({ files, shown, path }: FetchedZip, visuals: boolean, edit: EditXml): Promise<Model> {
+async function compileOfZip({ files, shown, path }: FetchedZip, visuals: boolean, edit: EditXml): Promise<Model> {
   if (path !== undefined && !Object.hasOwn(files, path))
     throw new CorralError("missing-file", `there is no file "${path}" in "${shown}".`, { file: shown });
+  const { modelIn } = await import("./archive.ts");
   const file = path ?? modelIn(files, shown);
   const name = `${shown}/${file}`;
   const { [file]: xml, ...assets } = files;
@@ -138,7 +143,7 @@ export async function compilePath(path: string | URL, visuals: boolean, edit: Ed
       { file: address.href },
     );
   }
-  if (isZip(bytes)) return compileOfZip({ files: await unpackZip(bytes, shown), shown }, visuals, edit);
+  if (isZip(bytes)) return compileOfZip({ files: await unpacked(bytes, shown), shown }, visuals, edit);
 
   const option = visuals ? { visuals } : {};
   const assets: Record<string, Uint8Array> = {};

@@ -4,7 +4,7 @@ import { readBytes } from "../core/read-bytes.ts";
 import { Mismatch } from "../core/schema.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { readNpy, type NpyArray } from "../io/npy.ts";
-import { isZip } from "../model/archive.ts";
+import { isZip } from "../model/is-zip.ts";
 import { unpackZip } from "../model/zip.ts";
 import { loadSource, type Model, type ModelSource } from "../model/model.ts";
 import type { WorldPose } from "./poses.ts";

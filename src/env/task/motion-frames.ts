@@ -4,7 +4,7 @@ import { isHeld } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
 import { ratesAgree } from "../../core/units.ts";
 import { readNpy } from "../../io/npy.ts";
-import { isZip } from "../../model/archive.ts";
+import { isZip } from "../../model/is-zip.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import { loadModel, type Model } from "../../model/model.ts";
 import { readFile } from "../../model/read-file.ts";
