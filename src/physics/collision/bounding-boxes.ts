@@ -1,14 +1,17 @@
 // whether the boxes about two geoms are apart: tighter than their spheres where shapes are long or flat
 import { mjtGeom } from "../../model/enums.ts";
-import { variable, when } from "../../trace/control.ts";
+import { breakIf, loop, variable, when } from "../../trace/control.ts";
 import {
   abs,
   add,
   and,
+  div,
   eq,
   gt,
+  lt,
   max,
   mul,
+  not,
   or,
   select,
   sqrt,
@@ -18,21 +21,30 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { add3, column, dot3, mulMatVec, sub3, type Vec3 } from "../../trace/vector.ts";
+import { add3, column, dot3, mulMatVec, neg3, norm3, scale3, select3, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
+import { vector } from "./convex/registers.ts";
 import { boxesOf, reachAlong, ROUNDING } from "./geom-boxes.ts";
+import { hullReach, type HullReach } from "./hull-reach.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
 const { PLANE, BOX } = mjtGeom;
+/** A distance shorter than this is none. */
+const TINY = 1e-30;
 const NEXT = [1, 2, 0] as const;
 /** Products of differences round more than distances along a face's normal. */
 const EDGES_ROUND = 4;
+/** Hulls apart by this share of the bounding radii are apart for a search too, whatever rounding says (SLACK). */
+const HULLS_ROUND = 4e-5;
 
 /** Says of two geoms, the lower mjtGeom first, at indices known while tracing or only at run time. */
 export type BoxTest = (geom1: Int, geom2: Int, reach: Scalar) => Bool;
 
 interface Box {
+  readonly geom: Int;
+  /** Where the geom is, and the centre of its box. */
+  readonly pos: Vec3;
   readonly at: Vec3;
   readonly axes: readonly Vec3[];
   readonly half: Vec3;
@@ -62,10 +74,57 @@ function edgesApart(a: Box, b: Box, offset: Vec3, reach: Scalar): Bool {
   return [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => across(i, j))).reduce(or);
 }
 
+/** A normal of a box's face. */
+interface Face {
+  readonly normal: Vec3;
+  /** How far two boxes are apart along it, below 0 if they overlap. */
+  readonly gap: () => Scalar;
+}
+
+/** The normal along which two boxes are farthest apart, or overlap least. */
+const widest = (faces: readonly Face[]): Vec3 =>
+  faces
+    .map(({ normal, gap }) => ({ normal, gap: gap() }))
+    .reduce((best, face) => {
+      const isBetter = gt(face.gap, best.gap);
+      return {
+        normal: select3(isBetter, face.normal, best.normal),
+        gap: select(isBetter, face.gap, best.gap),
+      };
+    }).normal;
+
+/**
+ * Whether hulls are farther apart than `reach`, in units of a direction of length 1: along the way from box to box and a normal of
+ * their faces together, then along each of the two.
+ */
+function hullsApart(hulls: HullReach, [a, b]: readonly Box[], normal: Vec3, offset: Vec3, reach: Scalar): Bool {
+  const apart = variable("hulls_apart", 0, "i32");
+  const way = scale3(offset, div(1, max(norm3(offset), TINY)));
+  const side = select(lt(dot3(offset, normal), 0), -1, 1);
+  const extent = ({ geom, axes, half, round }: Box, d: Vec3) => {
+    const own = axes.map((u) => dot3(u, d)) as unknown as Vec3;
+    const otherwise = reachAlong(half, round, (k) => own[k]);
+    return hulls.along(geom, own, otherwise);
+  };
+  loop(
+    3,
+    (turn) => {
+      const d = add3(scale3(way, select(eq(turn, 2), 0, 1)), scale3(normal, select(eq(turn, 1), 0, side)));
+      const most = add(add(extent(a, d), extent(b, neg3(d))), mul(reach, select(eq(turn, 0), 2, 1)));
+      const isApart = gt(dot3(sub3(b.pos, a.pos), d), most);
+      apart.set(select(isApart, 1, 0, "i32"));
+      breakIf(isApart);
+    },
+    { label: "hulls" },
+  );
+  return eq(apart.get(), 1);
+}
+
 /**
  * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the
  * boxes (geom_aabb), of what crosses an edge of either where there is room, or along the normal of a plane. Where there is room
- * round geoms reach as far as they do, not as their boxes. Never where worlds have sizes of their own.
+ * round geoms reach as far as they do, not as their boxes, and hulls hardly farther along three directions more. Never where worlds
+ * have sizes of their own.
  */
 export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, pairs: GeomPairs): BoxTest {
   if (m.geom_size.isOwn) return () => false;
@@ -74,21 +133,31 @@ export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, p
   const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
   const hasEdges = m.form.hasRoom && !pairs.kinds.some(isWide);
   const hasPlanes = pairs.kinds.some((p) => p.type1 === PLANE);
+  const hulls = hullReach(m);
 
   return (geom1, geom2, reach) => {
     const boxes = [geom1, geom2].map((g): Box => {
       const mat = frames.mat(g);
       const axes = [0, 1, 2].map((k) => column(mat, k));
-      return { at: add3(frames.pos(g), mulMatVec(mat, centre(g))), axes, half: half(g), round: round?.(g) };
+      const pos = frames.pos(g);
+      return { geom: g, pos, at: add3(pos, mulMatVec(mat, centre(g))), axes, half: half(g), round: round?.(g) };
     });
     const offset = sub3(boxes[1].at, boxes[0].at);
     const slack = add(reach, mul(ROUNDING, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2))));
+    const isHulls = hulls?.isAsked(geom1, geom2);
+    const face = hulls && vector("box_face");
     const areApart = (of: readonly Box[]): Bool => {
       const [a, b] = of;
       const extent = (box: Box, u: Vec3) => reachAlong(box.half, box.round, (k) => dot3(box.axes[k], u));
+      const faces: Face[] = [];
       let apart: Bool = of
         .flatMap((box, i) => box.axes.map((u, k) => [u, add(box.half[k], box.round?.[k] ?? 0), of[1 - i]] as const))
-        .map(([u, mine, other]) => gt(abs(dot3(offset, u)), add(add(mine, extent(other, u)), slack)))
+        .map(([u, mine, other]) => {
+          const far = abs(dot3(offset, u));
+          const most = add(mine, extent(other, u));
+          faces.push({ normal: u, gap: () => sub(far, most) });
+          return gt(far, add(most, slack));
+        })
         .reduce(or);
       if (hasEdges) {
         const rounding = mul(EDGES_ROUND * ROUNDING, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2)));
@@ -101,16 +170,25 @@ export function boxTest(m: ModelView, frames: Pick<GeomFrames, "pos" | "mat">, p
         const above = gt(dot3(offset, up), add(extent(b, up), slack));
         apart = or(apart, and(eq(m.geom_type.at(geom1), PLANE), above));
       }
+      if (face) when(and(isHulls!, not(apart)), () => face.set(widest(faces)));
       return apart;
     };
-    if (!round) return areApart(boxes);
+    if (!round && !face) return areApart(boxes);
     const found = variable("round_apart", 0, "i32");
     const set = (of: readonly Box[]) => found.set(select(areApart(of), 1, 0, "i32"));
-    when(
-      gt(max(...(boxes.map((box) => box.round![0]) as [Scalar, Scalar])), 0),
-      () => set(boxes),
-      () => set(boxes.map((box) => ({ ...box, round: undefined }))),
-    );
+    if (round)
+      when(
+        gt(max(...(boxes.map((box) => box.round![0]) as [Scalar, Scalar])), 0),
+        () => set(boxes),
+        () => set(boxes.map((box) => ({ ...box, round: undefined }))),
+      );
+    else set(boxes);
+    if (hulls)
+      when(and(eq(found.get(), 0), isHulls!), () => {
+        const rounding = mul(HULLS_ROUND, add(m.geom_rbound.at(geom1), m.geom_rbound.at(geom2)));
+        const isApart = hullsApart(hulls, boxes, face!.get(), offset, add(max(reach, 0), rounding));
+        found.set(select(isApart, 1, 0, "i32"));
+      });
     return eq(found.get(), 1);
   };
 }
