@@ -65,7 +65,7 @@ ${DEVICE_HELP}
   --html FILE       writes the report, a page that needs no network
   --json            one JSON document on stdout; a list of them where all environments are measured
 
-Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 done, 1 a measurement is worth nothing or cannot be written, 2 bad usage, 3 no device or no memory.
 `;
 
 const COUNTS = "16,256,1024,4096,16384,65536";

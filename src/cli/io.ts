@@ -7,7 +7,7 @@ import { parseOption } from "../core/options.ts";
 import { described, integer, real, type Kind } from "../core/schema.ts";
 import { makeOutputFolder } from "../core/make-folder.ts";
 import { nearest } from "../core/names.ts";
-import { reasonOf } from "../core/write-bytes.ts";
+import { reasonOf, remedyOf } from "../core/write-bytes.ts";
 import { printable, printableJson } from "../core/show.ts";
 
 /** Exit codes of the command line; `closed`: whoever read stdout has gone before all was printed. */
@@ -46,7 +46,7 @@ export interface Parsed<O extends Options> {
   readonly positionals: readonly string[];
 }
 
-/** Fails before a long run where its results could not be written to a file. Leaves the file, empty if it is new, unless told not to. */
+/** Fails before a long run where its results could not be written to a file. Leaves the file, empty if it is new, unless told not to. Throws `output-not-written`. */
 export function assertWritable(option: string, path: string | undefined, { leave = true } = {}): void {
   if (path === undefined) return;
   const isNew = !existsSync(path);
@@ -54,19 +54,25 @@ export function assertWritable(option: string, path: string | undefined, { leave
     closeSync(openSync(path, "a"));
     if (isNew && !leave) rmSync(path);
   } catch (error) {
-    throw new UsageError(`--${option} is '${path}', which cannot be written: ${(error as Error).message}.`);
+    throw notWritten(option, path, error, "write to another place");
   }
 }
 
-/** Makes the folder of an option before a long run that fills it. Throws `UsageError`. */
+// no wrong usage: the place may be there, and full or read-only
+const notWritten = (option: string, path: string, error: unknown, place: string): CorralError =>
+  new CorralError(
+    "output-not-written",
+    `--${option} is '${path}', which cannot be written: ${reasonOf(error)}. ${remedyOf(error, place)}`,
+    { path },
+  );
+
+/** Makes the folder of an option before a long run that fills it. Throws `output-not-written`. */
 export function makeOutput(option: string, folder: string | undefined): void {
   if (folder === undefined) return;
   try {
     makeOutputFolder(folder);
   } catch (error) {
-    throw new UsageError(
-      `--${option} is '${folder}', which cannot be written: ${reasonOf(error)}. Pass another folder.`,
-    );
+    throw notWritten(option, folder, error, "pass another folder");
   }
 }
 

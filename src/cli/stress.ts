@@ -48,7 +48,8 @@ ${DEVICE_HELP}
   --html FILE       also writes a page with charts
   --json            one JSON document on stdout
 
-Exit codes: 0 refusals did no harm, 1 they did or the process died, 2 bad usage, 3 not even the smallest batch fits.
+Exit codes: 0 refusals did no harm, 1 they did, the process died or FILE cannot be written, 2 bad
+usage, 3 not even the smallest batch fits.
 `;
 
 const OPTIONS = {

@@ -119,12 +119,13 @@ export function policyIn({ path, named, metadata }: PolicyFile, env: VectorEnv, 
 }
 
 /**
- * The policy of a file, of which a world on the CPU knows what its actions are; no device is opened.
+ * The policy of a file for an environment, by default the one that it names: a world on the CPU knows what actions are; no
+ * device is opened.
  * @throws CorralError no-policy, bad-safetensors, bad-policy, unknown-env
  */
-export async function readPolicy(path: string): Promise<Policy> {
+export async function readPolicy(path: string, id?: string): Promise<Policy> {
   const file = policyFile(path);
-  await using env = await makeVec(file.env, { numEnvs: 1, device: "cpu" } as NamedOptions);
+  await using env = await makeVec(id ?? file.env, { numEnvs: 1, device: "cpu" } as NamedOptions);
   return policyOfFile(file, env);
 }
 

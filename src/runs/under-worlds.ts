@@ -152,12 +152,8 @@ function apart({ head }: Policy, got: readonly number[], want: readonly number[]
 export async function policyFrom(source: string, given: object) {
   if (isPolicyFile(source)) {
     const { env, ...options } = given as { readonly env?: string };
-    return {
-      policy: await readPolicy(source),
-      id: env ?? envOfPolicy(policyFile(source)),
-      options,
-      checkpoint: source,
-    };
+    const id = env ?? envOfPolicy(policyFile(source));
+    return { policy: await readPolicy(source, id), id, options, checkpoint: source };
   }
   assertRun(source);
   const settings = readConfig(join(source, CONFIG_FILE));

@@ -97,6 +97,21 @@ test("refuses what is no policy, or one of something else", async () => {
     [[variant("nan", { "policy.0.bias": { shape: [8], data: new Float32Array(8).fill(NaN) } })], 2, "bias[0] is NaN"],
     [[variant("double", { "policy.0.bias": { shape: [8], data: new Float64Array(8) } })], 2, "no float32"],
   ];
+  const wide = cases.at(-4)![0][0];
+  for (const args of [
+    [file, "--env", "Ant-v5"],
+    [wide, "--env", "InvertedPendulum-v5"],
+  ])
+    for (const grid of [
+      ["--under", "mujoco"],
+      ["--sweep", "mass=1,2"],
+      ["--sweep", "mass=1,2", "--under", "mujoco"],
+    ]) {
+      const { code, stdout, stderr } = await corral(["evaluate", ...args, ...grid, "--device", "wasm"]);
+      expect([code, stdout], `${args.join(" ")} ${grid.join(" ")}`).toEqual([2, ""]);
+      // before anything is said to play
+      expect(stderr).toMatch(/^\[bad-policy\] /);
+    }
   for (const [args, code, text] of cases) {
     const ended = await corral(["play", ...args, "--device", "wasm"]);
     expect(ended.stderr, args.join(" ")).toContain(text);

@@ -21,14 +21,23 @@ test("a file system that refuses is named with a remedy, and nothing is left", (
   expect(readdirSync(root)).toEqual(["page.html"]);
 });
 
-test("a page that would not be written is refused before the run, and is not made", async () => {
+const policy = "envs/go1/policy.safetensors";
+
+test.each([
+  ["html", "page.html", ["stress", "CartPole"]],
+  ["html", "page.html", ["bench", "CartPole"]],
+  ["out", "results", ["bench", "CartPole"]],
+  ["out", "page.html", ["evaluate", policy, "--sweep", "mass=1,2"]],
+  ["out", "ant.gif", ["render", "Ant-v5"]],
+])("--%s %s that would not be written is no wrong usage: %j", async (option, name, args) => {
   writeFileSync(join(root, "plain"), "");
-  const html = join(root, "plain", "page.html");
-  const refused = await corralInside(["stress", "CartPole", "--html", html, "--device", "wasm"]);
-  expect([refused.code, refused.stderr]).toEqual([
-    2,
-    expect.stringContaining(`[usage] --html is '${html}', which cannot be written`),
-  ]);
+  const path = join(root, "plain", name);
+  const { code, stdout, stderr } = await corralInside([...args, `--${option}`, path]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(`[output-not-written] --${option} is '${path}', which cannot be written: ENOTDIR. `);
+});
+
+test("a page that would be written is not made where the run is refused", async () => {
   const later = join(root, "later.html");
   const failed = await corral(["stress", "CartPole", "--html", later, "--device", "wasm", "--budget", "1KB"]);
   expect([failed.code, failed.stderr, existsSync(later)]).toEqual([
