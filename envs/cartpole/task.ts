@@ -65,7 +65,7 @@ export const cartpole = defineTask({
     pole: [d.qpos.at(1), d.qvel.at(1)],
   }),
   reward: (s) => ({
-    reward: s.options.sutton_barto_reward ? select(or(offTheRail(s), fallen(s)), -1, 0, "f32") : 1,
+    reward_survive: s.options.sutton_barto_reward ? select(or(offTheRail(s), fallen(s)), -1, 0, "f32") : 1,
   }),
   terminated: (s) => ({ off_the_rail: offTheRail(s), fallen: fallen(s) }),
   reset: (s) => ({

@@ -16,6 +16,8 @@ OURS = "envs = __import__('corral.cleanrl').cleanrl.make(args.env_id, args.num_e
 
 # threads that share a small network wait for each other, and take processors that worlds need
 torch.set_num_threads(1)
+if len(sys.argv) < 2:
+    raise SystemExit(f"usage: {__doc__.splitlines()[2]}")
 script = Path(sys.argv[1])
 text, count = THEIRS.subn(OURS, script.read_text())
 if count != 1:

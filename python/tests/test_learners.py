@@ -37,6 +37,21 @@ def test_cleanrl_reads_its_infos():
         plain.close()
 
 
+def test_torchrl_has_no_reward_twice():
+    """Infos stand beside observation and reward there, so that one of these names takes their place."""
+    pytest.importorskip("torchrl", reason="TorchRL is not installed")
+    from torchrl.envs import GymWrapper
+    from torchrl.envs.utils import check_env_specs
+
+    import corral
+
+    for env in ("CartPole", "Reacher-v5"):
+        with corral.make_vec(env, 2, device="wasm", autoreset="same-step") as envs:
+            worlds = GymWrapper(envs)
+            check_env_specs(worlds)
+            assert worlds.rollout(3, break_when_any_done=False)["next", "reward"].shape == (2, 3, 1)
+
+
 def test_rsl_rl_learns_and_its_policy_travels():
     pytest.importorskip("rsl_rl", reason="rsl_rl is not installed")
     import torch

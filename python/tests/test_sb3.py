@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,82 @@ def test_episodes_end_as_stable_baselines_expects():
         model = sb3.PPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, device="cpu")
         model.learn(64)
         assert model.num_timesteps >= 64
+    finally:
+        envs.close()
+
+
+TASK = """
+export default {
+  id: "TASK",
+  model: `<mujoco>
+    <worldbody><body><joint name="hinge" type="hinge" axis="0 1 0"/><geom size="0.1" pos="0 0 0.5"/></body></worldbody>
+    <actuator><motor joint="hinge" ctrlrange="-1 1" ctrllimited="true"/></actuator>
+  </mujoco>`,
+  frameSkip: 1,
+  maxEpisodeSteps: 3,
+  params: { goal: 0.5, point: [1, 2] },
+  observe: { angle: "qpos(joint.hinge)", goal: "param.goal", point: "param.point" },
+  reward: { upright: "cos(qpos(joint.hinge))" },
+  info: { speed: "qvel(joint.hinge)" },
+};
+"""
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    path = tmp_path / "task.mjs"
+    # a process takes an id once
+    path.write_text(TASK.replace("TASK", tmp_path.name))
+    return path
+
+
+def test_infos_are_of_every_step(task: Path):
+    """As ``DummyVecEnv`` has them: of the step that ended an episode in place of those of the new one's start."""
+    from corral.sb3 import CorralVecEnv
+
+    envs = CorralVecEnv(task, 2, seed=1, device="wasm")
+    try:
+        envs.reset()
+        for t in range(1, 5):
+            infos = envs.step(np.ones((2, 1), np.float32))[3]
+            ended = {"terminal_observation", "TimeLimit.truncated", "episode"} if t == 3 else set()
+            assert [set(info) for info in infos] == [{"upright", "speed"} | ended] * 2
+            # from rest, three steps of an episode and one of the next
+            assert (infos[0]["speed"] > previous) if t in (2, 3) else infos[0]["speed"] > 0
+            previous = infos[0]["speed"]
+    finally:
+        envs.close()
+
+
+def test_options_of_reset_are_parameters_of_each_world(task: Path):
+    from corral import CorralError
+    from corral.sb3 import CorralVecEnv
+
+    envs = CorralVecEnv(task, 2, seed=1, device="wasm")
+    try:
+        envs.set_options({"params": {"goal": 3}})
+        assert envs.reset()[:, 1].tolist() == [3, 3]
+        envs.set_options([{"params": {"goal": goal, "point": [goal, 9]}} for goal in (4, 5)])
+        assert envs.reset()[:, 1:].tolist() == [[4, 4, 9], [5, 5, 9]]
+        # Stable-Baselines3 forgets them with each reset; parameters stay
+        assert envs.reset()[:, 1].tolist() == [4, 5]
+        for wrong in ({"goal": 1}, [{"params": {"goal": 1}}, {}], [{"params": {"goal": 1}}, {"params": {"point": [1, 2]}}]):
+            envs.set_options(wrong)
+            with pytest.raises(CorralError, match="bad-option.* options of world [01] are .* Pass params alone"):
+                envs.reset()
+    finally:
+        envs.close()
+
+
+def test_what_is_not_there_is_asked_for(task: Path):
+    """``has_attr`` is how sb3-contrib asks for masks of actions."""
+    from corral.sb3 import CorralVecEnv
+
+    envs = CorralVecEnv(task, 2, seed=1, device="wasm")
+    try:
+        assert envs.has_attr("num_envs") and envs.has_attr("goal") and not envs.has_attr("action_masks")
+        with pytest.raises(AttributeError, match="unknown-param"):
+            envs.get_attr("action_masks")
     finally:
         envs.close()
 

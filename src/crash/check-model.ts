@@ -1,6 +1,5 @@
 // what `--bisect` knows of a model, before a crash
 import { mjtJoint } from "../model/enums.ts";
-import { fieldsOf } from "../model/fields.ts";
 import { assertModel, describe, type Model } from "../model/model.ts";
 import { unsupportedFeatures } from "../model/supported.ts";
 import { n, type Cause } from "./cause.ts";
@@ -8,6 +7,7 @@ import { equalitiesBesideLimits, unmendable } from "./contradictions.ts";
 import { DEEP, hazards, stiffConstraint } from "./hazards.ts";
 import { modelCost, type ModelCost } from "./model-cost.ts";
 import { physicsOf, stiffestReference, type ContactFacts, type PhysicsState } from "./physics-facts.ts";
+import { notFinite } from "./not-finite.ts";
 import { driven, forces } from "./pushes.ts";
 import { gapOf } from "./reach.ts";
 import { geomPairs } from "../model/pairs.ts";
@@ -48,7 +48,7 @@ const ORDER = ["certain", "likely", "possible"];
 export async function checkModel(model: Model): Promise<ModelReport> {
   assertModel(model);
   const causes: Cause[] = [
-    ...notNumbers(model),
+    ...notFinite(model),
     ...equalitiesBesideLimits(model),
     ...startsOutside(model),
     ...driven(model),
@@ -82,35 +82,6 @@ export async function checkModel(model: Model): Promise<ModelReport> {
     cost: unsupported.length > 0 ? { geoms: [], sensors: [], operations: null } : modelCost(model),
     unsupported,
   };
-}
-
-/** Objects that rows of fields are of. */
-const OBJECTS = { nbody: "body", njnt: "joint", ngeom: "geom", nsite: "site", ntendon: "tendon" } as const;
-
-/** What no step computes with: colours, and numbers of the model's own. */
-const UNREAD = /_rgba$|^numeric_data$/;
-
-/** NaN, which MuJoCo reads and compiles, of fields and options. */
-function notNumbers(model: Model): Cause[] {
-  const cause = (where: string, isRead: boolean): Cause => ({
-    name: "not-a-number",
-    certainty: isRead ? "certain" : "possible",
-    text: `${where} is NaN`,
-    remedy: "Write a number there; what computes with it is NaN, or no kernel.",
-  });
-  const options = Object.entries(model.opt).flatMap(([name, value]: [string, number | ArrayLike<number>]) =>
-    (typeof value === "number" ? [value] : Array.from(value)).some(Number.isNaN) ? [cause(`option ${name}`, true)] : [],
-  );
-  const fields = fieldsOf("model").flatMap(({ name, shape: [of, width] }): Cause[] => {
-    const values: ArrayLike<number> = model[name];
-    const at = Array.prototype.findIndex.call(values, Number.isNaN);
-    if (at < 0) return [];
-    const kind = OBJECTS[of as keyof typeof OBJECTS];
-    const row = Math.floor(at / (typeof width === "number" ? width : 1));
-    const where = kind === undefined ? `${name}[${at}]` : `${name} of ${describe(model, kind, row)}`;
-    return [cause(where, !UNREAD.test(name))];
-  });
-  return [...options, ...fields];
 }
 
 /** What MuJoCo warned of where it compiled the model. */

@@ -60,15 +60,19 @@ export function worldsToSet(split: Split, worlds: readonly number[] | undefined)
   return list;
 }
 
+/** Throws `bad-world` for what is no world of a batch. */
+export function assertWorld(world: number, numEnvs: number): void {
+  if (Number.isInteger(world) && world >= 0 && world < numEnvs) return;
+  throw new CorralError(
+    "bad-world",
+    `world is ${String(world)}; the batch has worlds 0 to ${numEnvs - 1}. Pass one of these.`,
+    { world, numEnvs },
+  );
+}
+
 /** The place of a world (0 to numEnvs - 1). Throws `bad-world`. */
 export function locateWorld(split: Split, world: number): WorldPlace {
-  if (!Number.isInteger(world) || world < 0 || world >= split.numEnvs) {
-    throw new CorralError(
-      "bad-world",
-      `world is ${String(world)}; the batch has worlds 0 to ${split.numEnvs - 1}. Pass one of these.`,
-      { world, numEnvs: split.numEnvs },
-    );
-  }
+  assertWorld(world, split.numEnvs);
 
   // the last shard that starts at or before the world
   const { shards } = split;

@@ -3,6 +3,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { removePartial } from "../io/write-whole.ts";
 
 export const LOCK_FILE = "run.lock";
 
@@ -87,6 +88,8 @@ export function lockRun(folder: string): RunLock {
   } finally {
     rmSync(own, { force: true });
   }
+  // half a page or config of who was killed; others may write here while they live
+  if (tookOver) removePartial(folder);
   return {
     tookOver,
     [Symbol.dispose]: () => {

@@ -70,8 +70,11 @@ test("a lock of a process that is gone is taken over, and no other", () => {
   ];
   for (const [name, lock, expected] of cases) {
     const folder = folderOf(name, lock);
+    // half of a page: of one who was killed while it wrote
+    const half = `.report.html.partial-${GONE}`;
+    writeFileSync(join(folder, half), "<p");
     expect([name, codeOf(folder)]).toEqual([name, expected]);
-    expect(readdirSync(folder)).toEqual(expected === "free" ? [] : [LOCK_FILE]);
+    expect(readdirSync(folder)).toEqual(expected === "free" ? [] : [half, LOCK_FILE]);
   }
 });
 

@@ -14,6 +14,8 @@ KINDS: dict[str, tuple[type[Exception], ...]] = {
     "call-in-flight": (AlreadyPendingCallError,),
     "closed": (ClosedEnvironmentError,),
     "no-step": (NoAsyncCallError,),
+    # what is asked for by `get_attr`, whose callers ask whether it is there
+    "unknown-param": (AttributeError,),
 }
 
 

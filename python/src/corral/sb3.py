@@ -19,6 +19,10 @@ from .errors import CorralError
 from .vector_env import CorralVectorEnv, Observations
 
 
+# infos of a step that are not the task's, which rows have under names of Stable-Baselines3
+OWN = ("episode", "final_obs", "final_info")
+
+
 class CorralVecEnv(VecEnv):
     """A ``VecEnv`` of Stable-Baselines3: episodes start anew in the step that ends them, infos are one dictionary a world.
 
@@ -41,7 +45,7 @@ class CorralVecEnv(VecEnv):
         """Starts new episodes in all worlds."""
         seeds = [s for s in self._seeds if s is not None]
         seed = [int(s) for s in seeds] if len(seeds) == self.num_envs else self._seed
-        observations, infos = self.envs.reset(seed=seed)
+        observations, infos = self.envs.reset(seed=seed, options=self._options_of_all())
         self._seed = None
         self._reset_seeds()
         self._reset_options()
@@ -56,10 +60,9 @@ class CorralVecEnv(VecEnv):
         """The results of the step that was begun; ``terminal_observation`` is in the infos of worlds whose episode ended."""
         observations, rewards, terminated, truncated, infos = self.envs.step_wait()
         dones = terminated | truncated
-        rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        rows = self._rows(infos)
         for world in np.flatnonzero(dones).tolist():
-            row = rows[world]
-            row.update(self._row(infos["final_info"], world))
+            row = rows[world] = self._row(infos["final_info"], world)
             row["terminal_observation"] = infos["final_obs"][world]
             row["TimeLimit.truncated"] = bool(truncated[world] and not terminated[world])
             episode = infos["episode"]
@@ -72,7 +75,28 @@ class CorralVecEnv(VecEnv):
         return {name: infos[name][world] for name in names if infos[f"_{name}"][world]}
 
     def _rows(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
-        return [self._row(infos, world) for world in range(self.num_envs)]
+        names = [name for name in infos if not name.startswith("_") and name not in OWN]
+        whole = [name for name in names if infos[f"_{name}"].all()]
+        # by columns: one look-up a world and name would take as long as the step
+        columns = zip(*(list(infos[name]) for name in whole)) if whole else ((),) * self.num_envs
+        rows = [dict(zip(whole, column)) for column in columns]
+        for name in names:
+            if name not in whole:
+                for world in np.flatnonzero(infos[f"_{name}"]).tolist():
+                    rows[world][name] = infos[name][world]
+        return rows
+
+    def _options_of_all(self) -> dict[str, Any] | None:
+        """Options of ``set_options`` as ``reset`` of the worlds takes them: parameters, a value for each world."""
+        each: list[dict[str, Any]] = self._options
+        if not any(each):
+            return None
+        names = list(each[0].get("params", {}))
+        for world, options in enumerate(each):
+            if set(options) - {"params"} or list(options.get("params", {})) != names:
+                text = f"options of world {world} are {options!r}. Pass params alone, the same names for every world: {names}."
+                raise CorralError("bad-option", text)
+        return {"params": {name: np.ravel([options["params"][name] for options in each]) for name in names}}
 
     def close(self) -> None:
         """Ends the Node process."""

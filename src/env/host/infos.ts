@@ -3,6 +3,7 @@ import { CorralError } from "../../core/errors.ts";
 import { INSPECT, type Inspect, printFacts } from "../../core/inspect.ts";
 import { alternatives } from "../../core/names.ts";
 import { inLine } from "../../core/show.ts";
+import { assertWorld } from "../../memory/shards.ts";
 import type { DriftSample } from "../../monitor/drift.ts";
 import { statusNames, type StatusName } from "../../physics/status.ts";
 import { RESULT, resultOffsets } from "../kernel/layout.ts";
@@ -203,12 +204,16 @@ export class Infos {
     return this.#source.drift;
   }
 
-  /** The status word of a world: what went wrong in this step or reset, one bit each. */
+  /**
+   * The status word of a world: what went wrong in this step or reset, one bit each.
+   * @throws CorralError bad-world
+   */
   status(world: number): number {
+    assertWorld(world, this.#numEnvs);
     return this.#source.touched?.[world] === 0 ? 0 : this.#word(world, RESULT.status);
   }
 
-  /** Names of the bits set in a world's status word. */
+  /** Names of the bits set in a world's status word. Throws as `status` does. */
   statusNames(world: number): StatusName[] {
     return statusNames(this.status(world));
   }
@@ -222,8 +227,12 @@ export class Infos {
     return out;
   }
 
-  /** The conditions that held at the end of a world's step: the task's names, and "max_episode_steps". */
+  /**
+   * The conditions that held at the end of a world's step: the task's names, and "max_episode_steps".
+   * @throws CorralError bad-world
+   */
   endedBy(world: number): string[] {
+    assertWorld(world, this.#numEnvs);
     const bits = this.#source.call === "step" ? this.#word(world, RESULT.ended_by) : 0;
     const { terminations, truncations } = this.#source.shape;
     return [...terminations, ...truncations].filter((_, i) => Math.floor(bits / 2 ** i) % 2 === 1);

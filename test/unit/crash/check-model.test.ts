@@ -273,11 +273,33 @@ test("numbers that are none are named by field and object", async () => {
 
 test.each([
   [`<option gravity="nan 0 0"/>`, "certain: option gravity is NaN"],
+  [`<option wind="0 inf 0"/>`, "certain: option wind is Infinity"],
   [`<custom><numeric name="n" data="nan"/></custom>`, "possible: numeric_data[0] is NaN"],
 ])("so are options, and what nothing computes with is a note: %s", async (more, told) => {
   const body = `<body><freejoint/><geom size=".1"/></body>`;
   const { findings } = await checkModel(await loadModel(`<mujoco>${more}<worldbody>${body}</worldbody></mujoco>`));
   expect(findings.map(({ certainty, text }) => `${certainty}: ${text}`)).toEqual([told]);
+});
+
+test.each([
+  ['damping="inf"', 'dof_damping of joint "hinge" is Infinity'],
+  ['armature="1e300"', 'dof_armature of joint "hinge" is 1e+300, beyond float32'],
+  // a bound that is none
+  ['limited="true" range="-1 inf"', undefined],
+])("so is what a float32 does not hold, without what MuJoCo made of it: %s", async (joint, told) => {
+  const { findings } = await checkModel(await loadModel(`<mujoco>${rod(joint, MOTOR)}</mujoco>`));
+  const found = findings.filter(({ name }) => name.startsWith("not-"));
+  expect(found.map(({ text }) => text)).toEqual(told === undefined ? [] : [told]);
+});
+
+test.each([
+  ['<geom size=".1" pos="0 0 nan"/>', ["geom_pos of geom 0 is NaN"]],
+  ['<geom size="inf"/>', ["geom_size of geom 0 is Infinity"]],
+  ['<inertial pos="0 0 inf" mass="1" diaginertia="1 1 1"/>', ['body_ipos of body "box" is Infinity']],
+])("the number that was written is named: %s", async (inside, told) => {
+  const body = `<body name="box"><joint name="h"/>${inside}</body>`;
+  const { findings } = await checkModel(await loadModel(`<mujoco><worldbody>${body}</worldbody></mujoco>`));
+  expect(findings.filter(({ name }) => name.startsWith("not-")).map(({ text }) => text)).toEqual(told);
 });
 
 describe("the command", () => {

@@ -288,6 +288,11 @@ test("with autoreset disabled a world that is done is reset before the next step
   await env.step([0, 0]);
   const { infos } = await env.step([0, 0]);
   expect([infos.endedBy(0), infos.endedBy(1)]).toEqual([["terminate_at"], []]);
+  for (const what of ["endedBy", "status", "statusNames"] as const)
+    for (const world of [2, -1, 0.5, "0", undefined])
+      expect(() => infos[what](world as number), `${what}(${world})`).toThrow(
+        `[bad-world] world is ${world}; the batch has worlds 0 to 1. Pass one of these.`,
+      );
   expect(await message(() => env.step([0, 0]))).toBe(
     "[needs-reset] the episode of world 0 is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.",
   );
