@@ -12,6 +12,7 @@ import { firstTask } from "../scaffold/first-task.ts";
 import { gaitOf } from "../scaffold/gait.ts";
 import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { readFrames } from "../env/task/motion-frames.ts";
+import { groundNotes } from "../scaffold/motion-ground.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
 import { drivenBase, drivenBases } from "../scaffold/feet.ts";
 import { planarRoot } from "../scaffold/planar.ts";
@@ -299,7 +300,7 @@ async function tracked(
     ...(quaternions === undefined ? {} : { quaternions }),
   });
   const text = trackTask(name, robot, { ...places, motion: read });
-  return { text, notes: motionNotes(robot.model, frames) };
+  return { text, notes: [...motionNotes(robot.model, frames), ...(await groundNotes(robot.model, frames))] };
 }
 
 /** A path relative to a folder, as an import or a URL has it. */
