@@ -92,7 +92,7 @@ export default defineTask({
   training: {
     ppo: {
       numEnvs: 256,
-      steps: 2_000_000,
+      steps: 4_000_000,
       config: {
         rolloutSteps: 32,
         minibatches: 8,
