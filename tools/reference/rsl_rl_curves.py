@@ -103,7 +103,8 @@ def main():
     worlds = Worlds(setup["env"], config["numEnvs"], seed=seed, sim_device="wasm", threads=1)
     judges = EvaluationWorlds(setup["env"], setup["evalEpisodes"], sim_device="wasm", threads=1)
     judges.first_seed = EVAL_SEED + seed
-    runner = OnPolicyRunner(worlds, runner_config(config), log_dir=None, device="cpu")
+    with contextlib.redirect_stdout(None):
+        runner = OnPolicyRunner(worlds, runner_config(config), log_dir=None, device="cpu")
     each = config["numEnvs"] * config["rolloutSteps"]
     points, evaluations, start = [], [], time.process_time()
     for at in range(each, setup["steps"] + 1, each):
