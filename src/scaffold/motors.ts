@@ -178,6 +178,14 @@ function most(model: Model, i: number): number {
   return force < Infinity ? Math.max(0, force) : 0;
 }
 
+/** rad/s, m/s: what an actuator turns its joint with, beyond friction, against no more than its damper; Infinity where nothing bounds it. */
+export function fastestOf(model: Model, i: number): number {
+  const dof = model.jnt_dofadr[jointOf(model, i)];
+  const force = most(model, i);
+  if (force === 0 || model.dof_damping[dof] === 0) return Infinity;
+  return Math.max(0, force - model.dof_frictionloss[dof]) / model.dof_damping[dof];
+}
+
 /** Gains of a servo for a motor with bounded torque that is called something; undefined of other actuators. */
 function servoFor(model: Model, i: number, name: string): Motor["servo"] {
   if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] === 0) return undefined;

@@ -5,6 +5,7 @@ import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
 import { bodyOf, isBelow, MOST_REACH, type Motor } from "./motors.ts";
 import { heldOf, withoutHeld } from "./held.ts";
+import { swingSpeed } from "./swing.ts";
 import { axesOf, type Axes } from "./upright.ts";
 
 /** Where a task's file finds things: the library, and the model as a URL relative to itself. */
@@ -240,7 +241,8 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
     : (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
   // how long legs are says how fast they walk: of those whose shins are their feet, links span half of that
   const tall = base.feet.length === 2 ? base.height : Math.max(base.height, span);
-  const speed = base.flies ? 1 : about(Math.max(0.3, Math.min(1, 2 * tall)));
+  const most = Math.min(Math.max(0.3, Math.min(1, 2 * tall)), gait ? swingSpeed(robot, gait.legs) : Infinity);
+  const speed = base.flies ? 1 : about(most);
   const feet = base.feet.map(
     (body, i) =>
       `    air_${i}: { value: touchdown(${text(named(body))}, 0.2), weight: ${about(2 / base.feet.length)} },`,
