@@ -3,6 +3,8 @@
  * on the host. Of corral it uses nothing but the public API. Holds the pole of CartPole within half a minute.
  *
  *     npx tsx examples/ppo-minimal.ts [updates]
+ *
+ * That is in a clone. Of the installed package, copy the file into your project and import from "corral".
  */
 import { makeVec, RandomStream } from "../src/index.ts"; // in your project: from "corral"
 

@@ -323,6 +323,8 @@ def test_a_single_environment_is_refused_with_what_there_is():
     with pytest.raises(corral.CorralError, match="worlds come in batches: gym.make_vec") as caught:
         gym.make("corral/InvertedPendulum-v5")
     assert caught.value.code == "no-single-env"
+    with pytest.raises(corral.CorralError, match="takes no vectorization_mode"):
+        gym.make_vec("corral/InvertedPendulum-v5", num_envs=2, vectorization_mode="sync")
 
 
 def test_closing(make):

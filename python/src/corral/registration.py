@@ -34,4 +34,5 @@ def no_single(env: str, **_: Any) -> gym.Env[Any, Any]:
     Raises:
         CorralError: ``no-single-env``.
     """
-    raise CorralError("no-single-env", f"worlds come in batches: gym.make_vec({f'{NAMESPACE}/{env}'!r}, num_envs=1).")
+    made = f"gym.make_vec({f'{NAMESPACE}/{env}'!r}, num_envs=1)"
+    raise CorralError("no-single-env", f"worlds come in batches: {made}, which takes no vectorization_mode.")
