@@ -2,6 +2,7 @@
 import { nameOf } from "../model/model.ts";
 import { planarBase } from "./planar-base.ts";
 import type { PlanarRoot } from "./planar.ts";
+import { rateOf } from "./many-actions.ts";
 import { checkStands, type Robot } from "./robot.ts";
 import {
   about,
@@ -97,7 +98,7 @@ export default defineTask({
         rolloutSteps: 32,
         minibatches: 8,
         epochs: 5,
-        learningRate: 1e-3,
+        ${rateOf(motors.length)},
         valueClip: 0.2,
         initialLogStd: -0.5,
         hidden: [128, 128],

@@ -1,4 +1,5 @@
 // a task for an arm of one's own: reaching
+import { rateOf } from "./many-actions.ts";
 import type { Robot } from "./robot.ts";
 import {
   about,
@@ -39,7 +40,7 @@ export default defineTask({
     ppo: {
       numEnvs: 256,
       steps: 2_000_000,
-      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: -0.5 },
+      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, ${rateOf(count)}, initialLogStd: -0.5 },
     },
   },
 ${actionOf(robot, held, "what the end is not on")}

@@ -1,6 +1,7 @@
 // a task for a robot of one's own that walks, drives or flies as it is commanded
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf } from "../model/model.ts";
+import { rateOf } from "./many-actions.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
 import { bodyOf, isBelow, MOST_REACH, type Motor } from "./motors.ts";
@@ -313,7 +314,7 @@ ${gait ? gaitOf(gait, axes) : ""}export default defineTask({
         rolloutSteps: 32,
         minibatches: 8,
         epochs: 5,
-        learningRate: 1e-3,
+        ${rateOf(motors.length)},
         valueClip: 0.2,${falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : ""}
         initialLogStd: ${base.feet.length > 2 ? -0.5 : -1.5},
         hidden: [128, 128],

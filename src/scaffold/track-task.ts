@@ -19,6 +19,7 @@ import {
 } from "./robot-tasks.ts";
 import { followersOf } from "./motors.ts";
 import { drivenBase } from "./feet.ts";
+import { rateOf } from "./many-actions.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
 
 /** A motion that a task reads: where its file is, as a URL relative to the task, and how. */
@@ -169,7 +170,7 @@ export default defineTask({
     ppo: {
       numEnvs: 256,
       steps: 4_000_000,
-      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, learningRate: 1e-3, initialLogStd: ${isServoed ? -1.5 : -1}, hidden: [128, 128], activation: "elu" },
+      config: { rolloutSteps: 32, minibatches: 8, epochs: 5, ${rateOf(motors.length)}, initialLogStd: ${isServoed ? -1.5 : -1}, hidden: [128, 128], activation: "elu" },
     },
   },
 ${trackingAction(robot)}
