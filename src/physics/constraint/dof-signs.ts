@@ -43,16 +43,23 @@ export function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
 }
 
 /** Dofs that one follows the other without a branch, all of which move a contact or none. */
-export interface DofPart {
+interface DofPart {
   readonly dofs: readonly number[];
-  moves(slot: Int): Bool;
+  /** Of the bits of a contact. */
+  moves(bits: Int): Bool;
+}
+
+export interface DofParts {
+  readonly parts: readonly DofPart[];
+  /** Which parts move the contact of a slot. */
+  bits(slot: Int): Int;
 }
 
 /** Most bits of a mask. */
 const MOST_PARTS = 31;
 
 /** The dofs of a model in their order, parted where its trees branch: a contact is moved by few of the parts. */
-export function dofParts(m: ModelView, slots: ContactSlots): readonly DofPart[] {
+export function dofParts(m: ModelView, slots: ContactSlots): DofParts {
   const { nv, dof_parentid } = m.model;
   const children = Array.from({ length: nv }, (_, i) => dof_parentid.filter((p) => p === i).length);
   const parts: number[][] = [];
@@ -60,18 +67,21 @@ export function dofParts(m: ModelView, slots: ContactSlots): readonly DofPart[] 
     if (i > 0 && dof_parentid[i] === i - 1 && children[i - 1] === 1) parts.at(-1)!.push(i);
     else parts.push([i]);
   }
-  if (parts.length > MOST_PARTS) return [{ dofs: parts.flat(), moves: () => true }];
+  if (parts.length > MOST_PARTS) return { parts: [{ dofs: parts.flat(), moves: () => true }], bits: () => 1 };
   const all = slots.pairs.map((p) => {
     const signs = pairDofs(m.model, p);
     return parts.reduce((bits, dofs, k) => bits | (Number(dofs.some((i) => signs.has(i))) << k), 0);
   });
   const mask = slots.table("con_parts", (k) => all[k], "i32");
-  return parts.map((dofs, k) => {
-    const bit = 2 ** k;
-    const moves = (slot: Int): Bool => {
+  const sometimes = (bit: number) => (all.some((x) => x & bit) ? (bits: Int) => ne(band(bits, bit), 0) : () => false);
+  return {
+    parts: parts.map((dofs, k) => ({
+      dofs,
+      moves: all.every((x) => x & (2 ** k)) ? () => true : sometimes(2 ** k),
+    })),
+    bits: (slot) => {
       const bits = mask(slot);
-      return ne(band(isNode(bits) ? toU32(bits) : bits, bit), 0);
-    };
-    return { dofs, moves: all.every((x) => x & bit) ? () => true : all.some((x) => x & bit) ? moves : () => false };
-  });
+      return isNode(bits) ? toU32(bits) : bits;
+    },
+  };
 }

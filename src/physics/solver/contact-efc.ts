@@ -23,6 +23,7 @@ import { ConeLines } from "./cone-lines.ts";
 import { searchesIslands } from "./island-lines.ts";
 import { KeptLaw, type LawBefore } from "./kept-law.ts";
 import { FEW_ITERATIONS, hasCones } from "./precision.ts";
+import { hasWeights } from "./trees.ts";
 
 /** A point of the search direction beside its start. */
 interface Along {
@@ -50,6 +51,8 @@ export class ContactEfc {
   readonly #movable: readonly LocalArray[] | undefined;
   /** The part of D that numbers resolve, by direction after the normal. */
   readonly #share: readonly LocalArray[] | undefined;
+  /** What costs are weighed by, where there is room for it and contacts differ: each lane would look it up by its pair. */
+  readonly #weight: LocalArray | undefined;
   /** The law at Jaref, where there is room for it: what searches compare others with. */
   readonly #law: KeptLaw | undefined;
   /** Lines of cones, where there is room for them and a search asks for no costs. */
@@ -62,6 +65,7 @@ export class ContactEfc {
     this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n, "f32", true));
     this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n, "f32", true));
     this.#D = array("efc_D", n, "f32", true);
+    this.#weight = m.form.hasRoom && hasWeights(m, rows) ? array("con_weight", n, "f32", true) : undefined;
     const goesOn = m.opt.ls_iterations >= FEW_ITERATIONS && !searchesIslands(m);
     this.#lines = m.form.hasRoom && hasCones(m, rows) && goesOn ? new ConeLines(rows.dim, n) : undefined;
     this.#law = m.form.hasRoom && !this.#lines ? new KeptLaw(rows.dim, n) : undefined;
@@ -83,6 +87,17 @@ export class ContactEfc {
     this.#D.set(index, D);
     this.setJaref(index, Jaref);
     this.setJv(index, jv);
+  }
+
+  /** Keeps what costs of a contact are weighed by; returns it. */
+  keepWeight(index: Int, weight: Scalar): Scalar {
+    this.#weight?.set(index, weight);
+    return weight;
+  }
+
+  /** What was kept, where there was room; `made`: what it is elsewhere. */
+  weight(index: Int, made: () => Scalar): Scalar {
+    return this.#weight?.get(index) ?? made();
   }
 
   /** Keeps which directions are movable, and what numbers resolve of D; returns that of the first row. */

@@ -118,8 +118,9 @@ export class JointSpace implements SolverSpace {
     this.#gaussGrad = vector("gauss_grad");
     this.#grad = vector("grad");
     const { base, all } = hessian;
-    const parts = m.form.hasRoom && !m.form.loops ? dofParts(m, contacts.slots) : [];
-    this.#parts = parts.length > 1 ? new PartedJacobian(m, contacts, parts) : undefined;
+    const parted = m.form.hasRoom && !m.form.loops ? dofParts(m, contacts.slots) : undefined;
+    const parts = parted?.parts ?? [];
+    this.#parts = parts.length > 1 ? new PartedJacobian(m, contacts, parted!) : undefined;
     this.#parted =
       this.#parts && this.#newton
         ? new PartedHessian(

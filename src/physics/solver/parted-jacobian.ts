@@ -1,9 +1,9 @@
 // Jacobians of contacts over dofs, by parts of the trees and kept for the step: worlds without a part skip it
 import { array, variable, when, type LocalArray } from "../../trace/control.ts";
-import { add, dotn, mul, square, sub, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import { add, dotn, isNode, mul, square, sub, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import type { DofPart } from "../constraint/dof-signs.ts";
+import type { DofParts } from "../constraint/dof-signs.ts";
 import type { Field, ModelView } from "../view.ts";
 import { DiagA } from "./diag-a.ts";
 import type { PartedHessian } from "./parted-hessian.ts";
@@ -20,23 +20,31 @@ interface KeptContact {
 export class PartedJacobian {
   readonly #m: ModelView;
   readonly #contacts: ContactRows;
-  readonly #parts: readonly DofPart[];
+  readonly #parts: DofParts["parts"];
+  readonly #bits: DofParts["bits"];
   /** By dof and direction, of all contacts; of parts that do not move a contact anything. */
   readonly #kept: readonly (readonly LocalArray[])[];
+  /** Which parts move each contact: a lane would look it up by its pair. */
+  readonly #keptBits: LocalArray;
 
-  constructor(m: ModelView, contacts: ContactRows, parts: readonly DofPart[]) {
+  constructor(m: ModelView, contacts: ContactRows, { parts, bits }: DofParts) {
     this.#m = m;
     this.#contacts = contacts;
     this.#parts = parts;
+    this.#bits = bits;
     const { slots, dim } = contacts;
     const [directions, most] = [Array.from({ length: dim }, (_, k) => k), Math.max(1, slots.nconmax)];
     this.#kept = Array.from({ length: m.nv }, (_, i) => directions.map((k) => array(`J${k}_${i}`, most, "f32", true)));
+    this.#keptBits = array("con_moved", most, "u32", true);
   }
 
   /** The contact of a slot, by its index; in the step's first pass over contacts its Jacobian is made. */
   contact(slot: Int, index: Int, isFirst: boolean): KeptContact {
-    const moves = this.#parts.map((part) => part.moves(slot));
+    const made = this.#bits(slot);
+    const bits = isFirst || !isNode(made) ? made : this.#keptBits.get(index);
+    const moves = this.#parts.map((part) => part.moves(bits));
     if (isFirst) {
+      if (isNode(made)) this.#keptBits.set(index, made);
       const column = this.#contacts.column(slot);
       const keep = (i: number) => column(i).forEach((x, k) => this.#kept[i][k].set(index, x));
       this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(keep)));
@@ -71,13 +79,15 @@ export class PartedJacobian {
 
   #addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw, index: Int, moves: readonly Bool[]): void {
     const weigh = H && law.weighing?.();
+    // made once, not in the branch of each part
+    const entries = law.force.map((_, a) => law.force.map((__, b) => (H && !weigh ? law.hessian(a, b) : 0)));
     this.#parts.forEach(({ dofs }, at) =>
       when(moves[at], () => {
         for (const i of dofs) grad.set(i, sub(grad.at(i), dotn(law.force, this.#column(i, index))));
         if (!H) return;
         const weighed = dofs.map((j) => {
           const J = this.#column(j, index);
-          return weigh?.(J) ?? J.map((_, a) => sum(J.map((value, b) => mul(law.hessian(a, b), value))));
+          return weigh?.(J) ?? J.map((_, a) => sum(J.map((value, b) => mul(entries[a][b], value))));
         });
         const addRow = (i: number) =>
           dofs.forEach((j, k) => {

@@ -181,7 +181,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const jv = warm ? efc.inMovable(c, at.times("search")) : Jaref.map(() => 0);
       efc.start(c, D, Jaref, jv);
       const cost = (x: readonly Scalar[]) => efc.law(c, slot, x, D).cost;
-      const weight = weights.contact(slot);
+      const weight = efc.keepWeight(c, weights.contact(slot));
       const own = cost(Jaref);
       sums?.addContactCost(slot, own);
       addCosts(weight, own, () => cost(Jaref.map((x, k) => add(x, jv[k]))));
@@ -264,7 +264,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const addContact = (c: Int, slot: Int) => {
         if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
         when(not(ends), () => {
-          const weight = weights.contact(slot);
+          const weight = efc.weight(c, () => weights.contact(slot));
           const { changes, curvature, parts, apart } = efc.along(c, slot, a, setsJv);
           addAt(weight, changes, curvature, parts, apart);
         });
