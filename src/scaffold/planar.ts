@@ -1,5 +1,5 @@
 // what floats in a vertical plane, by a slide along it, one up and a hinge: walkers of two dimensions
-import { mjtJoint } from "../model/enums.ts";
+import { mjtJoint, mjtTrn, mjtWrap } from "../model/enums.ts";
 import { jointOf, type Model } from "../model/model.ts";
 import { flies } from "./feet.ts";
 import { bodyOf, isBelow } from "./motors.ts";
@@ -28,10 +28,21 @@ function axisOf(model: Model, j: number): Vector {
   return axis;
 }
 
-/** What floats in a plane, if something does: the body on which all that is driven hangs. */
+/** Joints that an actuator turns or slides by itself, or by a fixed tendon. */
+function drivenBy(model: Model, i: number): number[] {
+  if (model.actuator_trntype[i] !== mjtTrn.TENDON) return [jointOf(model, i)];
+  const tendon = model.actuator_trnid[2 * i];
+  const from = model.tendon_adr[tendon];
+  return Array.from({ length: model.tendon_num[tendon] }, (_, k) => from + k).flatMap((k) =>
+    model.wrap_type[k] === mjtWrap.JOINT ? [model.wrap_objid[k]] : [],
+  );
+}
+
+/** What floats in a plane, if something does: the body on which all that is driven hangs; nothing that rotors carry. */
 export function planarRoot(model: Model): PlanarRoot | undefined {
-  const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
-  const moved = [...new Set(Array.from({ length: model.nu }, (_, i) => bodyOf(model, i)))];
+  const actuators = Array.from({ length: model.nu }, (_, i) => i);
+  const driven = new Set(actuators.flatMap((i) => drivenBy(model, i)));
+  const moved = [...new Set(actuators.map((i) => bodyOf(model, i)))];
   const roots = Array.from({ length: model.nbody }, (_, b) => b).flatMap((body) => {
     if (body === 0 || model.body_jntnum[body] === 0 || !moved.some((b) => b !== body && isBelow(model, b, body)))
       return [];
@@ -49,13 +60,11 @@ export function planarRoot(model: Model): PlanarRoot | undefined {
     const axis = axisOf(model, along);
     const normal = cross(axis, [0, 0, 1]);
     if (lean !== undefined && Math.abs(dot(axisOf(model, lean), normal)) < PARALLEL) return [];
+    if (flies(model, body)) return [];
     return [{ body, along, up, lean, axis, rises: axisOf(model, up)[2] > 0 }];
   });
   return roots.at(-1);
 }
 
-/** The body of what floats in a plane and stands; undefined where rotors carry it. */
-export function planarBody(model: Model): number | undefined {
-  const root = planarRoot(model);
-  return root === undefined || flies(model, root.body) ? undefined : root.body;
-}
+/** The body of what floats in a plane. */
+export const planarBody = (model: Model): number | undefined => planarRoot(model)?.body;

@@ -145,7 +145,9 @@ function noBase(model: Model): string {
     return `${describe(model, "body", slides.body)} floats by three slides and ${slides.hasBall ? "a ball joint" : "three hinges"}, not by a free joint. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`;
   const root = rootOf(model);
   const where =
-    root === undefined ? "" : ` Where it is to walk, put <freejoint/> into ${describe(model, "body", root)};`;
+    root === undefined
+      ? ""
+      : ` Where it is to walk, put <freejoint/> ${model.body_jntnum[root] > 0 ? "in place of the joints of" : "into"} ${describe(model, "body", root)};`;
   return `no body that actuators move floats, by a free joint, or in a vertical plane by two slides and a hinge that nothing drives: there is nothing to walk.${where} ${where ? "where" : "Where"} it is mounted, take --kind reach, or track for a motion of it.`;
 }
 

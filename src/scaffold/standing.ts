@@ -45,7 +45,7 @@ export function staysUp(model: Model, gains: Gains): Promise<boolean> {
       listen(() => {
         for (let i = 0; i < steps; i++) mujoco.mj_step(m, data);
       });
-    put(gains.map((_, i) => [model.actuator_gainprm[10 * i], -model.actuator_biasprm[10 * i + 2]]));
+    put(gains.map((gain, i) => gain && [model.actuator_gainprm[10 * i], -model.actuator_biasprm[10 * i + 2]]));
     return stands();
   });
 }

@@ -17,12 +17,19 @@ async function oracleOf(model: Model): Promise<Oracle> {
   return oracle;
 }
 
-/** Runs a function with MuJoCo's model and data of a robot, as they are after a reset. It leaves the model as it was. */
+/** Runs a function with MuJoCo's model and data of a robot, as they are after a reset. It leaves the model as it was, or throws. */
 export function withRobot<T>(model: Model, use: (oracle: Oracle) => T): Promise<T> {
   const done = turn.then(async () => {
     const oracle = await oracleOf(model);
     oracle.mujoco.mj_resetData(oracle.model, oracle.data);
-    return use(oracle);
+    try {
+      return use(oracle);
+    } catch (error) {
+      // it may have left the model as it must not be
+      oracle.delete();
+      last = undefined;
+      throw error;
+    }
   });
   turn = done.catch(() => {});
   return done;

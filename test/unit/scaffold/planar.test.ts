@@ -109,9 +109,28 @@ test.each([
   const model = await loadModel(walker(joints, { drives }));
   expect(planarRoot(model)).toBeUndefined();
   const robot = await robotOf(model);
+  // MuJoCo takes a free joint alone
+  const where =
+    joints === "" ? 'put <freejoint/> into body "trunk"' : 'put <freejoint/> in place of the joints of body "trunk"';
   expect(() => velocityTask("x", robot, { library, model: "./x.xml" })).toThrow(
-    /^\[no-free-base\] .*put <freejoint\/> into body "trunk"; .*--kind reach/,
+    new RegExp(`^\\[no-free-base\\] .*${where}; .*--kind reach`),
   );
+});
+
+test("what tendons turn is a leg, not what leans; what rotors carry is no walker", async () => {
+  const hips = ["front_hip", "back_hip"];
+  const pulled = walker(slides)
+    .replaceAll(/<motor joint="(\w+_hip)"/g, '<motor tendon="$1"')
+    .replace(
+      "<actuator>",
+      `<tendon>${hips.map((j) => `<fixed name="${j}"><joint joint="${j}" coef="1"/></fixed>`).join("")}</tendon><actuator>`,
+    );
+  const model = await loadModel(pulled);
+  expect(model.names.body[planarRoot(model)!.body]).toBe("trunk");
+  const rotor = (name: string, x: number) => `<body pos="${x} 0 0"><geom size=".02"/><site name="${name}"/></body>`;
+  const drone = `<mujoco><worldbody>${floor}<body pos="0 0 .5">${slides}<joint axis="0 1 0"/><geom size=".05"/>${rotor("a", 0.1)}${rotor("b", -0.1)}</body></worldbody>
+    <actuator>${["a", "b"].map((s) => `<motor site="${s}" gear="0 0 1 0 0 0" ctrlrange="0 5"/>`).join("")}</actuator></mujoco>`;
+  expect(planarRoot(await loadModel(drone))).toBeUndefined();
 });
 
 test("what tendons turn walks, and does not fly; a boat neither walks nor flies", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { listen } from "../../../src/model/mujoco.ts";
 import { loadModel } from "../../../src/model/model.ts";
+import { staysUp } from "../../../src/scaffold/standing.ts";
 import { withRobot } from "../../../src/scaffold/with-robot.ts";
 
 const robot = (stiffness: number) =>
@@ -31,9 +32,22 @@ test("all that looks at a robot shares one model of MuJoCo's, and finds it as af
 
 test("what fails in one look does not keep others from theirs", async () => {
   const model = await robot(1);
-  const fails = withRobot(model, () => {
+  const fails = withRobot(model, (oracle) => {
+    (oracle.model.actuator_gainprm as Float64Array)[0] = 7;
     throw new Error("no feet");
   });
   await expect(fails).rejects.toThrow("no feet");
-  expect(await withRobot(model, ({ model: { nv } }) => nv)).toBe(1);
+  expect(await withRobot(model, ({ model: m }) => [m.nv, (m.actuator_gainprm as Float64Array)[0]])).toEqual([1, 1]);
+});
+
+test("servos tried on a robot leave its wheels, and all others, as they were", async () => {
+  const model = await loadModel(`<mujoco><worldbody><body><freejoint/><geom size="0.1"/><body>
+    <joint name="knee"/><geom size="0.1"/><body><joint name="wheel"/><geom size="0.1"/></body></body></body></worldbody>
+    <actuator><position joint="knee" kp="5" kv="1"/><velocity joint="wheel" kv="3"/></actuator></mujoco>`);
+  const { actuator_gainprm, actuator_biasprm } = model;
+  await staysUp(model, [[9, 2], undefined]);
+  const left = await withRobot(model, ({ model: m }) =>
+    [m.actuator_gainprm, m.actuator_biasprm].map((x) => Array.from(x as Float64Array)),
+  );
+  expect(left).toEqual([actuator_gainprm, actuator_biasprm].map((x) => Array.from(x)));
 });
