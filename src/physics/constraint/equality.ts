@@ -25,7 +25,7 @@ import type { ConstraintForces } from "./constraint-forces.ts";
 import { biasAcceleration, differenceJacobian, pointJacobian } from "../smooth/jac.ts";
 import { listRows, makeRow, type Row, type RowSpec } from "./rows.ts";
 import { addArms, type Arm } from "../tendon/moment-arms.ts";
-import { tendonArms, tendonDofs } from "../tendon/tendon.ts";
+import { isDense, tendonArms, tendonDofs } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 const NDATA = 11;
@@ -179,7 +179,9 @@ function coupling(m: ModelView, d: WorldData, e: number): Row[] {
     weight = add(weight, second.weight);
     if (isTendon) tendons.push({ tendon: model.eq_obj2id[e], times: neg(slope) });
   }
-  const jac = arms.filter(({ coef }) => isNode(coef) || coef !== 0).map(({ dof, coef }) => ({ dof, value: coef }));
+  const moving = arms.filter(({ coef }) => isNode(coef) || coef !== 0);
+  if (moving.length === 0 && isDense(model)) return [];
+  const jac = (moving.length > 0 ? moving : arms).map(({ dof, coef }) => ({ dof, value: coef }));
   return jac.length === 0 ? [] : rowsOf(m, d, e, [{ jac, pos, diagApprox: weight, tendons }]);
 }
 

@@ -1,5 +1,5 @@
 // constraint rows in MuJoCo's order: equality, friction loss, limits, contacts (mj_makeConstraint)
-import { abs, div, gt, lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
+import { abs, and, div, gt, lt, max, min, mul, neg, select, sub, type Scalar } from "../../trace/scalar.ts";
 import type { Quat } from "../../trace/vector.ts";
 import { mjtConstraint, mjtDisableBit, mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
@@ -10,7 +10,7 @@ import { equalityDofs, equalityRows } from "./equality.ts";
 import { frictionRows, isWide, limitRows } from "./row-loops.ts";
 import { ballRotation, makeRow, type Row, type Rows, type RowSpec } from "./rows.ts";
 import type { Arm } from "../tendon/moment-arms.ts";
-import { rowArms, tendonDofs } from "../tendon/tendon.ts";
+import { hasRows, tendonArms, tendonDofs } from "../tendon/tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** All rows: those of the model, and those of its contacts. */
@@ -69,12 +69,13 @@ function tendonFriction(m: ModelView, d: WorldData): Row[] {
   const rows: Row[] = [];
   for (let t = 0; t < m.ntendon; t++) {
     if (!(model.tendon_frictionloss[t] > 0)) continue;
-    const jac = jacOf(rowArms(m, d, t));
-    if (jac.length === 0) continue;
+    const active = hasRows(m, d, t);
+    if (active === false) continue;
     const spec = {
       type: mjtConstraint.FRICTION_TENDON,
       id: t,
-      jac,
+      jac: jacOf(tendonArms(m, d, t)),
+      active,
       pos: 0,
       solref: pick(model.tendon_solref_fri, t, 2),
       solimp: pick(model.tendon_solimp_fri, t, 5),
@@ -104,7 +105,7 @@ function rangeRows(
       ...spec,
       jac: jacOf(arms, sign),
       pos,
-      active: lt(pos, spec.margin),
+      active: and(spec.active ?? true, lt(pos, spec.margin)),
       ...(spec.type === mjtConstraint.LIMIT_TENDON ? { tendons: [{ tendon: spec.id, times: sign }] } : {}),
     });
   if (wide) return [row(min(below, above), select(lt(below, above), 1, -1))];
@@ -168,9 +169,11 @@ function tendonLimits(m: ModelView, d: WorldData): Row[] {
   const { model } = m;
   const rows: Row[] = [];
   for (let t = 0; t < m.ntendon; t++) {
-    const arms = rowArms(m, d, t);
-    if (!model.tendon_limited[t] || arms.length === 0) continue;
+    const active = model.tendon_limited[t] ? hasRows(m, d, t) : false;
+    if (active === false) continue;
+    const arms = tendonArms(m, d, t);
     const spec = {
+      active,
       type: mjtConstraint.LIMIT_TENDON,
       id: t,
       margin: model.tendon_margin[t],

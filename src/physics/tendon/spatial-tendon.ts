@@ -53,16 +53,12 @@ function stretches(model: Model, t: number): Stretch[] {
   return out;
 }
 
-/** Whether all of a tendon is on one body after another, so that nothing moves what it is long. */
-export function isIdle(model: Model, t: number): boolean {
-  return stretches(model, t).every(({ sites, geom }) => {
-    const [body, ...others] = [
-      ...sites.map((s) => model.site_bodyid[s]),
-      ...(geom === undefined ? [] : [model.geom_bodyid[geom]]),
-    ];
-    return others.every((other) => other === body);
-  });
-}
+/** Whether no joint is between two bodies, so that their points keep their distance: rounding would leave them some motion. */
+const isRigid = ({ body_weldid: weld }: Model, a: number, b: number): boolean => weld[a] === weld[b];
+
+/** Whether each stretch of a tendon is between sites of one rigid body, so that nothing moves it unless it bends around a geom. */
+export const isLoose = (model: Model, t: number): boolean =>
+  stretches(model, t).every(({ sites: [a, b] }) => isRigid(model, model.site_bodyid[a], model.site_bodyid[b]));
 
 /** A point of a body that a tendon pulls at: the rate of its length per unit velocity of the point. */
 interface Pull {
@@ -76,8 +72,7 @@ function straight(m: ModelView, d: WorldData, { sites }: Stretch): { length: Sca
   const [a, b] = sites.map((s) => d.site_xpos.vec3(s));
   const [bodyA, bodyB] = sites.map((s) => m.model.site_bodyid[s]);
   const { unit, length } = normalize3(sub3(b, a));
-  // points of one body keep their distance
-  if (bodyA === bodyB) return { length, pulls: [] };
+  if (isRigid(m.model, bodyA, bodyB)) return { length, pulls: [] };
   return {
     length,
     pulls: [
@@ -108,8 +103,8 @@ function bent(m: ModelView, d: WorldData, { sites, geom, side }: Stretch): { len
   const start = normalize3(sub3(select3(w.wraps, w.from, b), a));
   const end = normalize3(sub3(b, select3(w.wraps, w.to, a)));
   // a straight way between points of one body does not change; nor does one from a site to a geom of its body
-  const free = bodyA === bodyB ? 0 : 1;
-  const [overA, overB] = [bodyA, bodyB].map((body) => (body === bodyG ? 0 : 1));
+  const free = isRigid(model, bodyA, bodyB) ? 0 : 1;
+  const [overA, overB] = [bodyA, bodyB].map((body) => (isRigid(model, body, bodyG) ? 0 : 1));
   const pull = (body: number, pos: Vec3, direction: Vec3, wrapped: number, not: number): Pull => ({
     body,
     pos,
@@ -180,7 +175,7 @@ export function spatialTendonBias(m: ModelView, d: WorldData, t: number): Scalar
   let rate: Scalar = 0;
   for (const { sites, share } of stretches(m.model, t)) {
     const bodies = sites.map((s) => m.model.site_bodyid[s]);
-    if (bodies[0] === bodies[1]) continue;
+    if (isRigid(m.model, bodies[0], bodies[1])) continue;
     const points = sites.map((s) => d.site_xpos.vec3(s));
     const { unit, length } = normalize3(sub3(points[1], points[0]));
     const velocities = bodies.map((b, k) => translational(motionAtPoint(m, d, d.cvel.spatial(b), b, points[k])));

@@ -1,9 +1,9 @@
 // lengths, velocities and moment arms of tendons (mj_tendon)
-import { add, mul, type Scalar } from "../../trace/scalar.ts";
+import { add, mul, ne, or, type Bool, type Scalar } from "../../trace/scalar.ts";
 import { mjtJacobian, mjtWrap } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
 import { addArms, type Arm } from "./moment-arms.ts";
-import { isIdle, pullArms, spatialTendon } from "./spatial-tendon.ts";
+import { isLoose, pullArms, spatialTendon } from "./spatial-tendon.ts";
 import type { WorldData, ModelView } from "../view.ts";
 
 /** Dofs from which MuJoCo's Jacobians are sparse, if it chooses (mj_isSparse). */
@@ -35,14 +35,17 @@ export function tendonArms(m: ModelView, d: WorldData, t: number): Arm[] {
   return tendonDofs(model, t).map((dof, k) => ({ dof, coef: d.ten_J.at(model.ten_J_rowadr[t] + k) }));
 }
 
-/** The arms of a row of a tendon's own: MuJoCo makes no dense row of zeros alone. */
-export function rowArms(m: ModelView, d: WorldData, t: number): Arm[] {
+/** Whether MuJoCo's rows are dense: it makes none of zeros alone. */
+export function isDense({ opt: { jacobian }, nv }: Model): boolean {
+  return jacobian === mjtJacobian.DENSE || (jacobian === mjtJacobian.AUTO && nv < SPARSE_FROM);
+}
+
+/** Whether a tendon has rows of its own in this state. */
+export function hasRows(m: ModelView, d: WorldData, t: number): Bool {
   const { model } = m;
-  const { jacobian } = model.opt;
-  const isDense = jacobian === mjtJacobian.DENSE || (jacobian === mjtJacobian.AUTO && m.nv < SPARSE_FROM);
   const arms = tendonArms(m, d, t);
-  const isZero = isFixed(model, t) ? arms.every(({ coef }) => coef === 0) : isIdle(model, t);
-  return isDense && isZero ? [] : arms;
+  if (!isDense(model) || !(isFixed(model, t) || isLoose(model, t))) return arms.length > 0;
+  return arms.map(({ coef }) => ne(coef, 0)).reduce<Bool>(or, false);
 }
 
 /**
