@@ -72,6 +72,22 @@ def test_infos_are_of_every_step(task: Path):
         envs.close()
 
 
+def test_the_status_of_a_step_that_ends_an_episode_is_told(tmp_path: Path):
+    from corral.sb3 import CorralVecEnv
+
+    path = tmp_path / "throws.mjs"
+    path.write_text(TASK.replace("TASK", tmp_path.name).replace('ctrlrange="-1 1"', 'gear="1e38" ctrlrange="-1 1"'))
+    envs = CorralVecEnv(path, 2, seed=1, device="wasm")
+    try:
+        envs.reset()
+        _, _, dones, infos = envs.step(np.array([[1], [0]], np.float32))
+        assert dones.tolist() == [True, False]
+        assert infos[0]["status"] != 0 and "terminal_observation" in infos[0]
+        assert "status" not in infos[1]
+    finally:
+        envs.close()
+
+
 def test_options_of_reset_are_parameters_of_each_world(task: Path):
     from corral import CorralError
     from corral.sb3 import CorralVecEnv
@@ -82,9 +98,11 @@ def test_options_of_reset_are_parameters_of_each_world(task: Path):
         assert envs.reset()[:, 1].tolist() == [3, 3]
         envs.set_options([{"params": {"goal": goal, "point": [goal, 9]}} for goal in (4, 5)])
         assert envs.reset()[:, 1:].tolist() == [[4, 4, 9], [5, 5, 9]]
+        envs.set_options([{"params": {"goal": 4, "point": [4, 9]}}, {"params": {"point": [5, 9], "goal": 5}}])
+        assert envs.reset()[:, 1:].tolist() == [[4, 4, 9], [5, 5, 9]]
         # Stable-Baselines3 forgets them with each reset; parameters stay
         assert envs.reset()[:, 1].tolist() == [4, 5]
-        for wrong in ({"goal": 1}, [{"params": {"goal": 1}}, {}], [{"params": {"goal": 1}}, {"params": {"point": [1, 2]}}]):
+        for wrong in ({"goal": 1}, {"params": 1}, [{"params": {"goal": 1}}, {}], [{"params": {"goal": 1}}, {"params": {"point": [1, 2]}}]):
             envs.set_options(wrong)
             with pytest.raises(CorralError, match="bad-option.* options of world [01] are .* Pass params alone"):
                 envs.reset()

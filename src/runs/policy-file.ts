@@ -112,7 +112,11 @@ export function policyIn({ path, named, metadata }: PolicyFile, env: VectorEnv, 
   });
   const { observations, normalizer } = policy;
   if (observations !== (seen ?? observations))
-    throw refuse(path, `it sees ${observations} numbers, and ${env.id} shows ${seen}`);
+    throw new CorralError(
+      "bad-policy",
+      `${path} does not fit ${env.id}: it sees ${observations} numbers, and ${seen} are shown. Pass the environment that it was trained in.`,
+      { path, observations, seen },
+    );
   if (normalizer.mean.length !== observations || normalizer.inverseStd.length !== observations)
     throw refuse(path, `it normalises ${normalizer.mean.length} numbers, and sees ${observations}`);
   return policy;

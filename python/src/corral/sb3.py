@@ -62,7 +62,9 @@ class CorralVecEnv(VecEnv):
         dones = terminated | truncated
         rows = self._rows(infos)
         for world in np.flatnonzero(dones).tolist():
-            row = rows[world] = self._row(infos["final_info"], world)
+            # what went wrong is of the step; all else is of the new episode's start
+            status = {"status": rows[world]["status"]} if "status" in rows[world] else {}
+            row = rows[world] = self._row(infos["final_info"], world) | status
             row["terminal_observation"] = infos["final_obs"][world]
             row["TimeLimit.truncated"] = bool(truncated[world] and not terminated[world])
             episode = infos["episode"]
@@ -91,9 +93,11 @@ class CorralVecEnv(VecEnv):
         each: list[dict[str, Any]] = self._options
         if not any(each):
             return None
-        names = list(each[0].get("params", {}))
+        first = each[0].get("params")
+        names = list(first) if isinstance(first, dict) else []
         for world, options in enumerate(each):
-            if set(options) - {"params"} or list(options.get("params", {})) != names:
+            params = options.get("params")
+            if set(options) - {"params"} or not isinstance(params, dict) or set(params) != set(names):
                 text = f"options of world {world} are {options!r}. Pass params alone, the same names for every world: {names}."
                 raise CorralError("bad-option", text)
         return {"params": {name: np.ravel([options["params"][name] for options in each]) for name in names}}

@@ -127,10 +127,8 @@ export function policyOf(named: Readonly<Record<string, NamedArray>>, facts: Pol
   const wanted = space.kind === "multi-discrete" ? space.nvec.reduce((a, b) => a + b, 0) : sizeOf(space);
   const outputs = layers.at(-1)!.outputs;
   if (wanted !== outputs) {
-    throw new CorralError("bad-policy", `the policy has ${outputs} outputs; actions of ${id} take ${wanted}.`, {
-      outputs,
-      wanted,
-    });
+    const text = `the policy has ${outputs} outputs; actions of ${id} take ${wanted}. Pass the environment that it was trained in.`;
+    throw new CorralError("bad-policy", text, { outputs, wanted });
   }
   const head: PolicyHead =
     space.kind === "box"
