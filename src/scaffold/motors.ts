@@ -170,15 +170,17 @@ function most(model: Model, i: number): number {
   const perControl = Math.abs(model.actuator_gear[6 * i] * model.actuator_gainprm[10 * i]);
   const bound = (limited: number, range: ArrayLike<number>, at: number, scale: number) =>
     limited > 0 ? scale * Math.min(-range[2 * at], range[2 * at + 1]) : Infinity;
+  // controls of a servo are places, which bound no force
+  const isServo = model.actuator_biastype[i] === mjtBias.AFFINE && model.actuator_biasprm[10 * i + 1] !== 0;
   const force = Math.min(
-    bound(model.actuator_ctrllimited[i], model.actuator_ctrlrange, i, perControl),
+    isServo ? Infinity : bound(model.actuator_ctrllimited[i], model.actuator_ctrlrange, i, perControl),
     bound(model.actuator_forcelimited[i], model.actuator_forcerange, i, Math.abs(model.actuator_gear[6 * i])),
     bound(model.jnt_actfrclimited[joint], model.jnt_actfrcrange, joint, 1),
   );
   return force < Infinity ? Math.max(0, force) : 0;
 }
 
-/** rad/s, m/s: what an actuator turns its joint with, beyond friction, against no more than its damper; Infinity where nothing bounds it. */
+/** The speed (rad/s, m/s) at which friction and damper of its joint take all of an actuator's force; Infinity where nothing bounds it. */
 export function fastestOf(model: Model, i: number): number {
   const dof = model.jnt_dofadr[jointOf(model, i)];
   const force = most(model, i);

@@ -34,6 +34,12 @@ test.each([
   expect(fastestOf(model, 0)).toBeCloseTo(await endsAt(model), 3);
 });
 
+test("the range of a servo's controls, which are places, bounds no force", async () => {
+  const servo = (range: string) =>
+    hinge(`damping="1.1"`, `<position joint="j" kp="20" forcerange="-5 5" ${range}/>`).then((m) => fastestOf(m, 0));
+  for (const range of ["0 2", "-.1 2"]) expect(await servo(`ctrlrange="${range}"`)).toBe(await servo(""));
+});
+
 test("nothing bounds joints without a damper, or actuators without a bound", async () => {
   expect(fastestOf(await hinge("", `<position joint="j" kp="20" forcerange="-5 5"/>`), 0)).toBe(Infinity);
   expect(fastestOf(await hinge(`damping="1"`, `<motor joint="j"/>`), 0)).toBe(Infinity);
