@@ -153,7 +153,9 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
       ...passedOver(robot),
       ...(chosen === "velocity" && !planar ? [...otherRobots(robot), ...throughGround(robot)] : []),
       ...(chosen === "velocity" && planar
-        ? [`${describe(model, "body", planar.body)} goes in a plane: commands are speeds ahead, or none.`]
+        ? [
+            `${describe(model, "body", planar.body)} goes in a plane: it is commanded to go ahead at a speed, or to stand.`,
+          ]
         : []),
       ...stiffServos(model),
       `Starts from ${key === undefined ? `the default pose${unnamed}` : `keyframe "${key}"`}.`,

@@ -17,7 +17,9 @@ export const swingSpeed = ({ model }: Robot, legs: readonly GaitLeg[]): number =
     SLOWEST,
     Math.min(
       ...legs.flatMap(({ motors, ahead }) =>
-        motors.map((motor, i) => (SHARE * fastestOf(model, motor)) / (PEAK * Math.abs(ahead[i]))),
+        motors.map((motor, i) =>
+          ahead[i] === 0 ? Infinity : (SHARE * fastestOf(model, motor)) / (PEAK * Math.abs(ahead[i])),
+        ),
       ),
     ),
   );

@@ -61,4 +61,12 @@ test("two legs are told to go no faster than dampers let them swing", async () =
   expect(slow).toBeLessThan(0.25);
   expect(fast).toBeCloseTo(2 * slow, 6);
   expect(bound(0.01)).toBe(0.1);
+  // joints that do not move feet ahead bound nothing, nor do those that friction holds
+  const held = {
+    ...robot.model,
+    dof_damping: new Float64Array(robot.model.nv).fill(1),
+    dof_frictionloss: new Float64Array(robot.model.nv).fill(1e9),
+  };
+  const sideways = legs.map((leg) => ({ ...leg, ahead: leg.ahead.map(() => 0) }));
+  expect(swingSpeed({ ...robot, model: held }, sideways)).toBe(Infinity);
 });
