@@ -102,7 +102,8 @@ def test_options_of_reset_are_parameters_of_each_world(task: Path):
         assert envs.reset()[:, 1:].tolist() == [[4, 4, 9], [5, 5, 9]]
         # Stable-Baselines3 forgets them with each reset; parameters stay
         assert envs.reset()[:, 1].tolist() == [4, 5]
-        for wrong in ({"goal": 1}, {"params": 1}, [{"params": {"goal": 1}}, {}], [{"params": {"goal": 1}}, {"params": {"point": [1, 2]}}]):
+        goal, point = {"params": {"goal": 1}}, {"params": {"point": [1, 2]}}
+        for wrong in ({"goal": 1}, {"params": 1}, [goal, {}], [goal, point]):
             envs.set_options(wrong)
             with pytest.raises(CorralError, match="bad-option.* options of world [01] are .* Pass params alone"):
                 envs.reset()
