@@ -37,7 +37,7 @@ describe("console.log of", () => {
     await env.reset({ seed: 1 });
     const { infos } = await env.step(new Int32Array(300));
     expect(linesOf(infos)).toBeLessThan(20);
-    expect(inspect(infos)).toMatch(/^Infos \{\s+reward: Float32Array\(300\) \[/);
+    expect(inspect(infos)).toMatch(/^Infos \{\s+reward_survive: Float32Array\(300\) \[/);
     let ended = infos;
     for (let i = 0; i < 30 && !ended.episode; i++) ended = (await env.step(new Int32Array(300))).infos;
     expect(inspect(ended)).toMatch(/episode: \{\s+r: Float32Array\(300\)/);
