@@ -1,8 +1,8 @@
 // the keyframe that a robot starts from: one in which it stands on its feet
 import { nameOf, type Model } from "../model/model.ts";
 import { withRobot } from "./with-robot.ts";
-import { drivenBase, feetOf } from "./feet.ts";
-import { planarBody } from "./planar.ts";
+import { feetOf } from "./feet.ts";
+import { floatingBody } from "./planar.ts";
 import { lowestOf } from "./stance.ts";
 import { kinematicsOf, straightKnees } from "./straight-legs.ts";
 
@@ -26,8 +26,7 @@ export interface PassedKey {
 export async function homeKey(model: Model): Promise<{ readonly key: number; readonly passed: readonly PassedKey[] }> {
   const named = model.names.key.flatMap((name, k) => (HOME.test(name ?? "") && !ON_SOME.test(name ?? "") ? [k] : []));
   const keys = named.length > 0 ? named : model.nkey > 0 ? [0] : [];
-  const base = drivenBase(model);
-  const root = base === undefined ? planarBody(model) : model.jnt_bodyid[base];
+  const root = floatingBody(model);
   if (root === undefined || keys.length === 0) return { key: keys[0] ?? -1, passed: [] };
   return withRobot(model, (oracle) => {
     const at = (qpos: Float64Array) => ({

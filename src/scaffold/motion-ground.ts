@@ -1,8 +1,8 @@
 // where a motion that is to be followed has what floats of a robot: in the ground, or always over it
 import type { Model } from "../model/model.ts";
-import { drivenBase, flies } from "./feet.ts";
+import { flies } from "./feet.ts";
 import type { Clip } from "./motion-notes.ts";
-import { planarBody } from "./planar.ts";
+import { floatingBody } from "./planar.ts";
 import { floorOf, lowestOf } from "./stance.ts";
 import { kinematicsOf } from "./straight-legs.ts";
 import { withRobot } from "./with-robot.ts";
@@ -17,8 +17,7 @@ const millimetres = (x: number): string => `${Math.round(1000 * Math.abs(x))} mm
 
 /** Notes on it; none where the ground is no level plane, or nothing floats, or it flies. */
 export async function groundNotes(model: Model, { count, qpos }: Clip): Promise<string[]> {
-  const joint = drivenBase(model);
-  const body = joint === undefined ? planarBody(model) : model.jnt_bodyid[joint];
+  const body = floatingBody(model);
   if (body === undefined || flies(model, body)) return [];
   const every = Math.max(1, Math.floor(count / LOOKS));
   const gaps = await withRobot(model, (oracle) =>

@@ -2,7 +2,6 @@
 import { nameOf } from "../model/model.ts";
 import { planarBase } from "./planar-base.ts";
 import type { PlanarRoot } from "./planar.ts";
-import { rateOf } from "./many-actions.ts";
 import { checkStands, type Robot } from "./robot.ts";
 import {
   about,
@@ -13,7 +12,9 @@ import {
   number,
   numbers,
   servosOf,
+  standingTorque,
   text,
+  trainingOf,
   type Places,
 } from "./robot-tasks.ts";
 
@@ -35,7 +36,7 @@ export function planarTask(name: string, robot: Robot, root: PlanarRoot, { libra
   const trunk = nameOf(model, "body", base.body) || base.body;
   const hasPose = base.posed.length > 0;
   const isTall = base.height > 0.03 && base.height > 0.5 * base.legs;
-  const torque = (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
+  const torque = standingTorque(mass, base);
   const speed = about(Math.max(0.3, Math.min(1.5, 2 * Math.max(base.height, span))));
   const up = base.rises ? 1 : -1;
   const most = lift + DROP * Math.min(1, base.height > DROP ? base.height : span);
@@ -90,22 +91,7 @@ export default defineTask({
   model: new URL(${text(path)}, import.meta.url),
   frameSkip: ${frameSkipOf(robot)},
   maxEpisodeSteps: 1000,
-  training: {
-    ppo: {
-      numEnvs: 256,
-      steps: 4_000_000,
-      config: {
-        rolloutSteps: 32,
-        minibatches: 8,
-        epochs: 5,
-        ${rateOf(motors.length)},
-        valueClip: 0.2,
-        initialLogStd: -0.5,
-        hidden: [128, 128],
-        activation: "elu",
-      },
-    },
-  },
+${trainingOf(motors.length, -0.5)}
   /** Speed ahead that is commanded (m/s); a curriculum raises it. */
   params: { speed: ${speed} },
 ${actionOf(robot)}

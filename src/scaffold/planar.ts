@@ -1,7 +1,7 @@
 // what floats in a vertical plane, by a slide along it, one up and a hinge: walkers of two dimensions
 import { mjtJoint, mjtTrn, mjtWrap } from "../model/enums.ts";
 import { jointOf, type Model } from "../model/model.ts";
-import { flies } from "./feet.ts";
+import { drivenBase, flies } from "./feet.ts";
 import { bodyOf, isBelow } from "./motors.ts";
 import { cross, dot, turned, vectorAt, type Vector } from "./vectors.ts";
 
@@ -66,5 +66,8 @@ export function planarRoot(model: Model): PlanarRoot | undefined {
   return roots.at(-1);
 }
 
-/** The body of what floats in a plane. */
-export const planarBody = (model: Model): number | undefined => planarRoot(model)?.body;
+/** The body that floats, freely or else in a plane; undefined where none does. */
+export function floatingBody(model: Model): number | undefined {
+  const base = drivenBase(model);
+  return base === undefined ? planarRoot(model)?.body : model.jnt_bodyid[base];
+}

@@ -215,6 +215,28 @@ function motionOf(axes: Axes | undefined, level: boolean): string {
     leans: "acos(clamp(-down.z, -1, 1))",`;
 }
 
+/** What standing takes of an actuator, about (N m). */
+export const standingTorque = (mass: number, { height, feet }: Pick<Base, "height" | "feet">): number =>
+  (mass * 9.81 * 0.25 * Math.max(height, 0.1)) / Math.max(1, feet.length);
+
+/** How a policy that walks is trained, in code; `more` follows the bound of values. */
+export const trainingOf = (actions: number, initialLogStd: number, more = ""): string => `  training: {
+    ppo: {
+      numEnvs: 256,
+      steps: 4_000_000,
+      config: {
+        rolloutSteps: 32,
+        minibatches: 8,
+        epochs: 5,
+        ${rateOf(actions)},
+        valueClip: 0.2,${more}
+        initialLogStd: ${initialLogStd},
+        hidden: [128, 128],
+        activation: "elu",
+      },
+    },
+  },`;
+
 /**
  * A base that follows commands of velocity on its feet or wheels, or in the air; on two legs about a gait, where it has one.
  * @throws CorralError no-free-base, no-lift, no-ground, no-contact
@@ -237,9 +259,7 @@ export function velocityTask(name: string, given: Robot, { library, model: path 
   const trunk = text(named(base.body));
   const hasPose = base.posed.length > 0;
   // what standing takes of each actuator, about
-  const torque = base.flies
-    ? (mass * 9.81) / motors.length
-    : (mass * 9.81 * 0.25 * Math.max(base.height, 0.1)) / Math.max(1, base.feet.length);
+  const torque = base.flies ? (mass * 9.81) / motors.length : standingTorque(mass, base);
   // how long legs are says how fast they walk: of those whose shins are their feet, links span half of that
   const tall = base.feet.length === 2 ? base.height : Math.max(base.height, span);
   const most = Math.min(Math.max(0.3, Math.min(1, 2 * tall)), gait ? swingSpeed(robot, gait.legs) : Infinity);
@@ -306,22 +326,7 @@ ${gait ? gaitOf(gait, axes) : ""}export default defineTask({
   model: new URL(${text(path)}, import.meta.url),
   frameSkip: ${frameSkipOf(robot)},
   maxEpisodeSteps: 1000,
-  training: {
-    ppo: {
-      numEnvs: 256,
-      steps: 4_000_000,
-      config: {
-        rolloutSteps: 32,
-        minibatches: 8,
-        epochs: 5,
-        ${rateOf(motors.length)},
-        valueClip: 0.2,${falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : ""}
-        initialLogStd: ${base.feet.length > 2 ? -0.5 : -1.5},
-        hidden: [128, 128],
-        activation: "elu",
-      },
-    },
-  },
+${trainingOf(motors.length, base.feet.length > 2 ? -0.5 : -1.5, falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : "")}
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
 ${actionOf(robot, held, "what is light and no foot hangs from")}

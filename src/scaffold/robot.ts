@@ -7,7 +7,7 @@ import { listen } from "../model/mujoco.ts";
 import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn, slidingBase } from "./feet.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
 import { bodyOf, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
-import { planarBody } from "./planar.ts";
+import { floatingBody } from "./planar.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 
 export interface Robot {
@@ -77,8 +77,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   // a keyframe without a name cannot be started from
   const name = key < 0 ? undefined : nameOf(model, "key", key) || undefined;
   const start = name === undefined ? Array.from(model.qpos0) : qpos;
-  const root = drivenBase(model);
-  const base = root === undefined ? planarBody(model) : model.jnt_bodyid[root];
+  const base = floatingBody(model);
   // of what floats its own, without what stands about it
   const mass = model.body_subtreemass[base ?? 0];
   const isFlyer = base !== undefined && flies(model, base);
@@ -126,8 +125,7 @@ const HIGH = 0.02;
 
 /** What a robot stands on, if it floats or goes in a plane: none of what rolls or flies, undefined where nothing floats. */
 export function standsOn({ model, xpos }: Robot): number[] | undefined {
-  const base = drivenBase(model);
-  const body = base === undefined ? planarBody(model) : model.jnt_bodyid[base];
+  const body = floatingBody(model);
   return body === undefined ? undefined : feetOf(model, body, xpos);
 }
 
