@@ -27,8 +27,11 @@ export interface Kind {
   readonly slabs?: (p: Readonly<Record<string, number>>, patch: Patch) => Slabs;
 }
 
+/** Without what float64 left over, so that points on an edge are on one side of it all around a patch. */
+const exact = (x: number): number => Math.round(x * 1e11) / 1e11;
+
 /** Distance from the level middle, as squares about it count it; below 0 inside. */
-const outward = (x: number, y: number, { middle }: Patch): number => Math.max(Math.abs(x), Math.abs(y)) - middle;
+const outward = (x: number, y: number, { middle }: Patch): number => exact(Math.max(Math.abs(x), Math.abs(y)) - middle);
 
 /** 0 in the level middle, 1 this many metres outside of it. */
 const fade = (x: number, y: number, patch: Patch, over: number): number =>
@@ -37,8 +40,8 @@ const fade = (x: number, y: number, patch: Patch, over: number): number =>
 /** Steps that end at height 0: `sign` 1 leads out of a pit, -1 down from a pyramid. */
 function stairs(sign: 1 | -1): Kind["relief"] {
   return ({ rise, tread }, patch) => {
-    const count = Math.floor((patch.half - patch.middle) / tread);
-    const climbed = (r: number) => Math.min(count, Math.max(0, Math.floor(r / tread) + 1));
+    const count = Math.floor(exact((patch.half - patch.middle) / tread));
+    const climbed = (r: number) => Math.min(count, Math.max(0, Math.ceil(exact(r / tread))));
     return (x, y) => sign * rise * (climbed(outward(x, y, patch)) - count);
   };
 }
@@ -70,8 +73,8 @@ function waves({ height, length }: Readonly<Record<string, number>>, patch: Patc
 
 /** Squares side by side. */
 function squares({ height, size }: Readonly<Record<string, number>>, patch: Patch): Relief {
-  const count = Math.ceil((2 * patch.half) / size);
-  const place = (x: number) => Math.min(Math.floor((x + patch.half) / size), count - 1);
+  const count = Math.ceil(exact((2 * patch.half) / size));
+  const place = (x: number) => Math.min(Math.floor(exact((x + patch.half) / size)), count - 1);
   return (x, y) =>
     outward(x, y, patch) <= 0 ? 0 : height * (2 * patch.random.uniform(place(x) * count + place(y)) - 1);
 }
@@ -101,8 +104,8 @@ function steppingStones({ size, gap, depth, height }: Readonly<Record<string, nu
   const pitch = size + gap;
   return (x, y) => {
     if (outward(x, y, patch) <= 0) return 0;
-    const [i, j] = [Math.floor((x + patch.half) / pitch), Math.floor((y + patch.half) / pitch)];
-    const [a, b] = [x + patch.half - i * pitch, y + patch.half - j * pitch];
+    const [i, j] = [x, y].map((v) => Math.floor(exact((v + patch.half) / pitch)));
+    const [a, b] = [exact(x + patch.half - i * pitch), exact(y + patch.half - j * pitch)];
     if (a > size || b > size) return -depth;
     return height * (2 * patch.random.uniform(i * 4096 + j) - 1);
   };
@@ -113,7 +116,9 @@ const gaps: Kind["relief"] =
   ({ width, tread, depth }, patch) =>
   (x, y) => {
     const r = outward(x, y, patch) - tread;
-    return r > 0 && r % (width + tread) < width ? -depth : 0;
+    // between the edges of a trench, which are level
+    const within = exact(r - (width + tread) * Math.floor(exact(r / (width + tread))));
+    return r > 0 && within > 0 && within < exact(width) ? -depth : 0;
   };
 
 export const KINDS = {

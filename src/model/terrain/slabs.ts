@@ -68,12 +68,14 @@ export function slopeSlabs(
     const slope = rise * Math.sign(along);
     return [heightAt(Math.abs(along)), axis === 0 ? slope : 0, axis === 1 ? slope : 0];
   };
+  // without a level middle there is no box of it, and none beside it
+  const solid = (boxes: readonly GroundBox[]) => boxes.filter(({ half: halves }) => Math.min(...halves) > 0);
   const top = level(0, 0, [middle, middle], heightAt(middle));
   const isIn = (x: number, y: number) => Math.max(Math.abs(x), Math.abs(y)) <= middle;
   const steeper = (x: number, y: number) => (Math.abs(x) >= Math.abs(y) ? 0 : 1);
   if (sign > 0)
     return {
-      boxes: [top, ...SIDES.map((side) => tilted(side, middle, half, [heightAt(middle), 0], half))],
+      boxes: solid([top, ...SIDES.map((side) => tilted(side, middle, half, [heightAt(middle), 0], half))]),
       at: (x, y) => (isIn(x, y) ? [heightAt(middle), 0, 0] : incline(steeper(x, y), x, y)),
     };
   const count = Math.max(1, Math.ceil((half - middle) / STRIP));
@@ -86,7 +88,7 @@ export function slopeSlabs(
   });
   const stripOf = (x: number) => Math.floor((count * (Math.abs(x) - middle)) / (half - middle));
   return {
-    boxes: [top, ...strips.flat()],
+    boxes: solid([top, ...strips.flat()]),
     at: (x, y) => {
       if (isIn(x, y)) return [heightAt(middle), 0, 0];
       if (stripOf(x) === stripOf(y)) return [heightAt(line(stripOf(x) + 1)), 0, 0];

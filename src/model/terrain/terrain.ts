@@ -219,10 +219,14 @@ export function makeTerrain(options: TerrainOptions): Terrain {
 export function patchAt(t: Terrain, row: number, column: number): readonly [x: number, y: number, height: number] {
   const x = (row - (t.rows - 1) / 2) * t.patch;
   const y = (column - (t.columns - 1) / 2) * t.patch;
-  const line = (at: number, count: number) =>
-    t.as === "boxes" ? Math.floor(at / t.cell + count / 2) : Math.round(at / t.cell + (count - 1) / 2);
-  const [c, r] = [line(x, t.ncol), line(y, t.nrow)];
-  return [x, y, t.heights[r * t.ncol + c] * t.unit];
+  if (t.as === "boxes") {
+    const [c, r] = [Math.floor(x / t.cell + t.ncol / 2), Math.floor(y / t.cell + t.nrow / 2)];
+    return [x, y, t.heights[r * t.ncol + c] * t.unit];
+  }
+  // a point, or half way between two, or the middle of a cell: of the diagonal that parts its triangles
+  const [u, v] = [x / t.cell + (t.ncol - 1) / 2, y / t.cell + (t.nrow - 1) / 2].map((line) => Math.round(2 * line) / 2);
+  const at = (round: (line: number) => number) => t.heights[round(v) * t.ncol + round(u)];
+  return [x, y, ((at(Math.floor) + at(Math.ceil)) / 2) * t.unit];
 }
 
 const spans = new WeakMap<Int32Array, readonly [low: number, high: number]>();
