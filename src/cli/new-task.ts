@@ -44,7 +44,7 @@ it writes NAME.mjs.
 
   --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
            of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor, or whose
-           legs start straight, or, where it has no keyframe, joints outside their ranges
+           legs start straight or lying, or, where it has no keyframe, joints outside their ranges
   --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats,
            or walks in a plane); reach: the end of an arm goes where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,

@@ -4,9 +4,11 @@ import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
+import { flies, limbEnds, rollsOn } from "../scaffold/feet.ts";
 import { isBelow } from "../scaffold/motors.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
-import { robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
+import { floatingBody } from "../scaffold/planar.ts";
+import { loadOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
 import { staysUp, STIFFER } from "../scaffold/standing.ts";
 import { servosIn, urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
@@ -21,6 +23,17 @@ const legsOf = ({ model }: Robot, feet: readonly number[]): ReadonlySet<string> 
       .filter((j) => feet.some((foot) => isBelow(model, foot, model.jnt_bodyid[j])))
       .map((j) => model.names.joint[j]),
   );
+
+/** Where the trunk is of what floats by a frame below all of its limbs (m), as of a URDF that begins with the world; undefined of others. */
+function trunkAbove({ model, xpos }: Robot): readonly number[] | undefined {
+  const base = floatingBody(model);
+  if (base === undefined || rollsOn(model, base) || flies(model, base)) return undefined;
+  const ends = limbEnds(model, base);
+  if (ends.length === 0 || ends.some((end) => xpos[3 * end + 2] < xpos[3 * base + 2])) return undefined;
+  const trunk = loadOf(model, base);
+  if (trunk === undefined || !(xpos[3 * trunk + 2] > xpos[3 * base + 2])) return undefined;
+  return [0, 1, 2].map((k) => xpos[3 * trunk + k] - xpos[3 * base + k]);
+}
 
 /** Pairs of links in words. */
 const toldOverlaps = (overlaps: readonly (readonly [string, string])[]): string =>
@@ -69,8 +82,11 @@ async function writeScene(name: string, scene: string, { model, file }: Urdf, is
     writeOutput(scene, urdfScene(name, model, options));
     return loadModel(scene);
   };
-  const drawn = { file, height: isFree ? 0 : undefined };
-  const whole = await robotOf(await write(drawn));
+  const scene0 = { file, height: isFree ? 0 : undefined };
+  const first = await robotOf(await write(scene0));
+  const trunk = isFree ? trunkAbove(first) : undefined;
+  const drawn = { ...scene0, trunk };
+  const whole = trunk ? await robotOf(await write(drawn)) : first;
   const feet = isFree ? standsOn(whole) : undefined;
   const bent = await bentOf(whole.model, feet);
   const posed = { ...drawn, pose: bent?.qpos };

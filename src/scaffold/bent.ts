@@ -4,6 +4,8 @@ import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withRobot } from "./with-robot.ts";
 import { followersOf, isBelow } from "./motors.ts";
+import { floatingBody } from "./planar.ts";
+import { standingPose } from "./stand-up.ts";
 import { kinematicsOf, straightKnees } from "./straight-legs.ts";
 import { areParallel, dot, vectorAt } from "./vectors.ts";
 
@@ -18,12 +20,19 @@ const DRAWN = 0.05;
 /** A pose within the ranges of the joints, and the names of those that would be outside, and of knees that would be straight. */
 export interface Bent {
   readonly qpos: readonly number[];
+  /** It stands there, and does not as it is drawn. */
+  readonly stands?: boolean;
   readonly joints: readonly string[];
   readonly knees: readonly string[];
 }
 
 /** What of a pose is not as the robot's description draws it, or as its keyframe `from` has it, in words. */
-export const toldOf = ({ joints, knees }: Bent, key = "home", from?: string): string[] => [
+export const toldOf = ({ joints, knees, stands }: Bent, key = "home", from?: string): string[] => [
+  ...(stands
+    ? [
+        `In the default pose it does not stand: in "${key}", which the scene has, it does. Look at it, and change it there.`,
+      ]
+    : []),
   ...(joints.length > 0
     ? [`The default pose is outside the ranges of ${joints.join(", ")}: "${key}", which the scene has, is within.`]
     : []),
@@ -37,7 +46,7 @@ export const toldOf = ({ joints, knees }: Bent, key = "home", from?: string): st
 /**
  * The pose nearest to the default one in which no joint is outside its range and no knee straight; undefined where that one is such.
  * Of a keyframe `from` joints stay that are outside their ranges: its author put them there.
- * Of what stands on feet, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
+ * Of four legs or more that do not stand as they are drawn, the pose in which they do. Of what stands on feet, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
  */
 export async function bentOf(
   model: Model,
@@ -59,6 +68,9 @@ export async function bentOf(
   const isOutside = (j: number) => Math.abs(clamped(j, start[place[j]], 0) - start[place[j]]) > OUTSIDE;
   const outside = from ? [] : scalar.filter(isOutside);
   if (outside.length === 0 && !feet) return undefined;
+  const root = feet && !from ? floatingBody(model) : undefined;
+  const standing = root === undefined ? undefined : await standingPose(model, root);
+  if (standing) return { qpos: standing, joints: [], knees: [], stands: true };
 
   const qpos = Array.from(start);
   for (const j of outside) qpos[place[j]] = clamped(j, start[place[j]], WITHIN);

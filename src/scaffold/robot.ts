@@ -130,7 +130,7 @@ export function standsOn({ model, xpos }: Robot): number[] | undefined {
 }
 
 /** Of the body and what is fixed to it, the one with most mass. */
-function loadOf(model: Model, body: number): number | undefined {
+export function loadOf(model: Model, body: number): number | undefined {
   const fixed = Array.from({ length: model.nbody }, (_, b) => b).filter((b) => model.body_weldid[b] === body);
   const heaviest = fixed.toSorted((a, b) => model.body_mass[b] - model.body_mass[a])[0];
   return model.body_mass[body] > 0 ? body : model.body_mass[heaviest] > 0 ? heaviest : undefined;

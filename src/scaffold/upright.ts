@@ -1,4 +1,4 @@
-// where a robot goes ahead, to the left and up whose base has a frame that does not stand upright
+// where a robot goes ahead, to the left and up whose base has a frame that does not stand upright, or looks aside
 import type { Base, Robot } from "./robot.ts";
 import { cross, dot, minus, vectorAt, type Vector } from "./vectors.ts";
 
@@ -11,10 +11,16 @@ export interface Axes {
 
 /** The vertical part of a base's z axis from which its frame is upright. */
 const UPRIGHT = Math.cos(0.5);
+/** What of the way ahead is along x at least, of two feet that are beside each other along y. */
+const ASIDE = Math.SQRT1_2;
 /** Toes are so far ahead of ankles, at least (m). */
 const TOES = 1e-3;
 
-/** Where it goes ahead, in the world: of two feet across the line between them, where toes are; of others along x. */
+/** 1 of what is called left, -1 of what is called right, else 0. */
+const sideOf = (name: string): number =>
+  /left|(^|[_.-])l([_.-]|$)/i.test(name) ? 1 : /right|(^|[_.-])r([_.-]|$)/i.test(name) ? -1 : 0;
+
+/** Where it goes ahead, in the world: of two feet across the line between them, so that what is called left is on the left, or where toes are; of others along x. */
 function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Vector {
   if (feet.length !== 2) return [1, 0, 0];
   const [dx, dy] = minus(vectorAt(xpos, feet[1]), vectorAt(xpos, feet[0]));
@@ -27,17 +33,22 @@ function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Ve
     );
     return own.reduce((all, g) => all + dot(minus(vectorAt(geom_xpos, g), vectorAt(xpos, foot)), across), sum);
   }, 0);
-  const sign = Math.sign(Math.abs(toes) > TOES ? toes : across[0] || across[1]);
+  // along `across` the first foot is on the left
+  const named = feet.map((foot) => sideOf(model.names.body[foot] ?? ""));
+  const left = named[0] === -named[1] ? named[0] : 0;
+  const sign = Math.sign(left || (Math.abs(toes) > TOES ? toes : across[0] || across[1]));
   return [sign * across[0], sign * across[1], 0];
 }
 
-/** The axes that a robot goes along, in the frame of its base; undefined where that stands upright itself. */
+/** The axes that a robot goes along, in the frame of its base; undefined where that stands upright itself, and looks along x. */
 export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
   const columns = [0, 1, 2].map((k): Vector => {
     const [x, y, z] = [0, 3, 6].map((row) => robot.xmat[9 * body + row + k]);
     return [x, y, z];
   });
-  if (columns[2][2] > UPRIGHT) return undefined;
+  // of two feet that are beside each other along x it goes along y
+  const isAside = feet.length === 2 && Math.abs(aheadOf(robot, feet)[0]) < ASIDE;
+  if (columns[2][2] > UPRIGHT && !isAside) return undefined;
   // a turn of rounding is none
   const own = (v: Vector): Vector => columns.map((c) => Math.round(1e6 * dot(c, v)) / 1e6 || 0) as unknown as Vector;
   const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];

@@ -9,6 +9,8 @@ export interface SceneOptions {
   readonly file: string;
   /** It stands free, its frame at this height (m); undefined: it is fixed to the world. */
   readonly height: number | undefined;
+  /** Where its trunk is in the frame of the URDF's first link (m), if the frame that floats is to be there. */
+  readonly trunk?: readonly number[] | undefined;
   /** Its weight times its height (N m), where both are known. */
   readonly carries?: number;
   /** How many times as stiff its servos are. */
@@ -101,7 +103,7 @@ export function servosIn(model: Model, options: Servo): (readonly [kp: number, k
  * @throws CorralError no-actuators where no joint could have one
  */
 export function urdfScene(name: string, model: Model, options: SceneOptions): string {
-  const { file, height, pose, overlaps = [] } = options;
+  const { file, height, trunk, pose, overlaps = [] } = options;
   const wheels = wheelsOf(model);
   const scalar = drivenIn(model);
   if (scalar.length === 0)
@@ -112,7 +114,8 @@ export function urdfScene(name: string, model: Model, options: SceneOptions): st
   // links that are fixed have names too, which the model alone has not
   const taken = new Set([...model.source.xml.matchAll(/\bname\s*=\s*["']([^"']*)["']/g)].map(([, given]) => given));
   const unused = (wanted: string): string => (taken.has(wanted) ? unused(`${wanted}_`) : escaped(wanted));
-  const attached = `<attach model="robot" prefix=""/>`;
+  const attach = `<attach model="robot" prefix=""/>`;
+  const attached = trunk ? `<frame pos="${trunk.map((x) => short(-x)).join(" ")}">${attach}</frame>` : attach;
   const robot =
     height === undefined
       ? `<frame>${attached}</frame>`

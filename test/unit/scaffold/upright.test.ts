@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { makeVec, type Task } from "../../../src/env/index.ts";
+import { writeUrdfScene } from "../../../src/cli/write-urdf-scene.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
@@ -104,3 +105,45 @@ test("its task does not end where it stands, and measures along them", async () 
   // it hardly turned: along its axes it moves as in the world
   expect(Math.max(...of("off"))).toBeLessThan(0.05);
 });
+
+/** A URDF that begins with the world: two legs beside each other along x, the first called left, toes as long as heels. */
+const facing = (left: string, right: string) => {
+  const link = (name: string, shape: string, at: string) => `<link name="${name}">
+    <inertial><origin xyz="${at}"/><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="${at}"/><geometry>${shape}</geometry></collision></link>`;
+  const leg = (name: string, x: number) =>
+    link(`${name}_thigh`, `<box size=".05 .05 .2"/>`, "0 0 -.15") +
+    link(`${name}_foot`, `<box size=".06 .2 .3"/>`, "0 0 -.15") +
+    `<joint name="${name}_hip" type="revolute"><parent link="torso"/><child link="${name}_thigh"/><origin xyz="${x} 0 0"/><axis xyz="1 0 0"/>
+      <limit lower="-1" upper="1" effort="50" velocity="20"/></joint>
+     <joint name="${name}_knee" type="revolute"><parent link="${name}_thigh"/><child link="${name}_foot"/><origin xyz="0 0 -.3"/><axis xyz="1 0 0"/>
+      <limit lower="-2" upper="2" effort="50" velocity="20"/></joint>`;
+  return `<robot name="aside"><link name="world"/><joint name="fixed" type="fixed"><parent link="world"/><child link="torso"/><origin xyz="0 0 1"/></joint>
+    ${link("torso", `<box size=".3 .2 .2"/>`, "0 0 .1")}${leg(left, 0.12)}${leg(right, -0.12)}</robot>`;
+};
+
+test.each([
+  ["l", "r", -1],
+  ["r", "l", 1],
+  ["left", "right", -1],
+  ["a", "b", 1],
+])(
+  "two legs beside each other along x, %s and %s, go along y; what is called left is on the left",
+  async (first, second, ahead) => {
+    const name = `aside-${first}`;
+    writeFileSync(join(folder, `${name}.urdf`), facing(first, second));
+    const { model, notes } = await writeUrdfScene(
+      name,
+      join(folder, `${name}.xml`),
+      { model: await loadModel(join(folder, `${name}.urdf`)), file: `${name}.urdf` },
+      true,
+    );
+    const robot = await robotOf(model);
+    const base = baseOf(robot);
+    // the frame that floats is the torso's, not the world's, which is below its feet
+    expect(base.height).toBeCloseTo(0.6, 1);
+    expect(base.feet).toHaveLength(2);
+    expect(axesOf(robot, base)).toEqual({ ahead: [0, ahead, 0], left: [-ahead, 0, 0], up: [0, 0, 1] });
+    expect(notes).toBeDefined();
+  },
+);
