@@ -1,4 +1,4 @@
-// ellipsoids deep in boxes, cylinders, hulls and each other: contacts where MuJoCo's search ends, which is not the least overlap
+// ellipsoids deep in other geoms: contacts where MuJoCo's search ends, which is not the least overlap
 import { expect, test } from "vitest";
 import { contactShare } from "../support/contact-share.ts";
 import { anyhow, BALL } from "../support/deep-poses.ts";
@@ -11,6 +11,8 @@ const OTHERS = {
   "a box": `type="box" size=".03 .04 .02"`,
   "a cylinder": `type="cylinder" size=".03 .02"`,
   "a hull": `type="mesh" mesh="ball"`,
+  "a sphere": `type="sphere" size=".03"`,
+  "a capsule": `type="capsule" size=".02 .03"`,
   "an ellipsoid": `type="ellipsoid" size=".03 .02 .045"`,
 };
 

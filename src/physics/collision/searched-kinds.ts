@@ -2,7 +2,7 @@
 import { mjtGeom } from "../../model/enums.ts";
 import type { PairNumbers } from "../../model/pairs.ts";
 
-const { BOX, CYLINDER, ELLIPSOID, MESH, SPHERE } = mjtGeom;
+const { BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, SPHERE } = mjtGeom;
 
 /** Shapes whose meeting faces are clipped, and shapes that touch in one point: others are turned for further contacts. */
 export const FLAT: readonly number[] = [BOX, MESH, CYLINDER];
@@ -21,6 +21,10 @@ export const isFlat = ({ type1, type2 }: PairNumbers): boolean =>
 /** An ellipsoid with a cylinder, a box, a hull or another. */
 export const isOval = ({ type1, type2 }: PairNumbers): boolean =>
   type1 === ELLIPSOID && (type2 === ELLIPSOID || FLAT.includes(type2));
+
+/** A sphere or a capsule with an ellipsoid. */
+export const isInOval = ({ type1, type2 }: PairNumbers): boolean =>
+  (type1 === SPHERE || type1 === CAPSULE) && type2 === ELLIPSOID;
 
 export const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
   const types = [type1, type2];

@@ -180,7 +180,7 @@ export function convexContacts(
   const { several, faces, turns } = furtherContacts(a, b, reach, options);
   // where MuJoCo searches on to less than rounding tells
   const finest = lt(options.tolerance, mul(ROUNDING, add(a.radius, b.radius)));
-  const unmargined = options.rounds || options.flats || options.ovals;
+  const unmargined = options.rounds || options.flats || options.ovals || options.shrunk;
   const steps = options.margins || unmargined;
   const fine = steps && current().exact ? false : finest;
   const ordinary = searching(options, scratch);

@@ -77,7 +77,7 @@ const FACES = [
 
 /**
  * MuJoCo's steps where boxes, hulls and cylinders have a margin, where a cylinder beside any of them has none, and in float64
- * where boxes and hulls have none and of ellipsoids. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
+ * where boxes and hulls have none, of ellipsoids, and of what MuJoCo shrinks where its core is in another. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
  */
 export function marginSearch(
   otherwise: Finder,
@@ -97,12 +97,16 @@ export function marginSearch(
     const flat = and(isFlat, le(reach, 0));
     const named = or(round, flat);
     const isOval = options.ovals ? and(a.is(mjtGeom.ELLIPSOID), or(second, b.is(mjtGeom.ELLIPSOID))) : false;
-    const isDeep = options.capsules ? and(a.is(mjtGeom.CAPSULE), b.is(mjtGeom.CYLINDER)) : false;
-    // the whole capsule, whose core is a segment, and what is left for a margin
+    const inCylinder = options.capsules ? and(a.is(mjtGeom.CAPSULE), b.is(mjtGeom.CYLINDER)) : false;
+    const inOval = options.shrunk ? and(a.is(mjtGeom.SPHERE, mjtGeom.CAPSULE), b.is(mjtGeom.ELLIPSOID)) : false;
+    const isDeep = or(inCylinder, inOval);
+    // the whole sphere or capsule, whose core is a point or a segment, and what is left for a margin
     const swell = isDeep === false ? 0 : select(isDeep, a.rounding, 0);
     const margin = isDeep === false ? reach : sub(reach, swell);
-    const deep = and(isDeep, le(margin, 0));
-    const made = isMade ? otherwise(a, b, frame, reach) : undefined;
+    // the other search tells whether a core is in an ellipsoid, which alone has its half of the margin then
+    const made = isMade || inOval !== false ? otherwise(a, b, frame, reach) : undefined;
+    const inside = inOval === false ? false : and(inOval, le(made!.distance, mul(0.5, margin)));
+    const deep = or(and(inCylinder, le(margin, 0)), inside);
     const own = and(
       and(where, made?.hit ?? true),
       or(or(and(and(first, second), gt(reach, 0)), or(named, isOval)), deep),
