@@ -4,9 +4,10 @@
  *
  *     npx tsx examples/ppo-minimal.ts [updates]
  *
- * That is in a clone. Of the installed package, copy the file into your project and import from "corral".
+ * That is in a clone, whose tsconfig.json says where "corral" is. Of the installed package, copy the file into your project, as
+ * ppo-minimal.mts unless its package.json says "type": "module".
  */
-import { makeVec, RandomStream } from "../src/index.ts"; // in your project: from "corral"
+import { makeVec, RandomStream } from "corral";
 
 const UPDATES = Number(process.argv[2] ?? 40);
 const [NUM_ENVS, STEPS, EPOCHS, MINIBATCH] = [32, 64, 6, 256];

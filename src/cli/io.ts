@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CorralError } from "../core/errors.ts";
 import { parseOption } from "../core/options.ts";
-import { described, integer, real, type Kind } from "../core/schema.ts";
+import { described, integer, real, type Kind, Mismatch } from "../core/schema.ts";
 import { makeOutputFolder } from "../core/make-folder.ts";
 import { nearest } from "../core/names.ts";
 import { reasonOf, remedyOf } from "../core/write-bytes.ts";
@@ -128,8 +128,9 @@ export function numberOption<T>(name: string, text: string | undefined, kind: Ki
   if (text === undefined) return fallback;
   try {
     return kind.read(parseOption({ doc: "", kind }, text), [name]);
-  } catch {
-    throw new UsageError(`--${name} is '${text}': pass ${kind.want}.`);
+  } catch (error) {
+    const want = error instanceof Mismatch ? error.want : kind.want;
+    throw new UsageError(`--${name} is '${text}': pass ${want}.`);
   }
 }
 

@@ -51,11 +51,15 @@ const between = (what: string, min: number, max: number): string => {
   return min === -Infinity ? `${what} of at most ${max}` : `${what} from ${min} to ${max}`;
 };
 
-/** An integer that a double holds exactly. */
-export const integer = (min: number = Number.MIN_SAFE_INTEGER, max: number = Number.MAX_SAFE_INTEGER): Kind<number> =>
-  kind(between("an integer", min, max === Number.MAX_SAFE_INTEGER ? Infinity : max), (value) => {
-    return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
-  });
+/** An integer that a double holds exactly; that one is too large for it is said where it is. */
+export const integer = (min: number = Number.MIN_SAFE_INTEGER, max: number = Number.MAX_SAFE_INTEGER): Kind<number> => {
+  const isGood = (value: unknown) =>
+    Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+  const usual = kind<number>(between("an integer", min, max === Number.MAX_SAFE_INTEGER ? Infinity : max), isGood);
+  const bounded = kind<number>(between("an integer", min, max), isGood);
+  const isBeyond = (value: unknown) => typeof value === "number" && value > Number.MAX_SAFE_INTEGER;
+  return { want: usual.want, read: (value, path) => (isBeyond(value) ? bounded : usual).read(value, path) };
+};
 
 /** A number, NaN excluded; infinities only where the bounds reach them and `finite` is false. */
 export const real = (min = -Infinity, max = Infinity, finite = true): Kind<number> =>

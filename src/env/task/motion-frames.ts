@@ -2,7 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { isHeld } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
-import { ratesAgree } from "../../core/units.ts";
+import { countOf, ratesAgree } from "../../core/units.ts";
 import { readNpy } from "../../io/npy.ts";
 import { isZip } from "../../model/is-zip.ts";
 import { mjtJoint } from "../../model/enums.ts";
@@ -53,6 +53,8 @@ export interface Frames {
 /** How NumPy begins a file of one array. */
 const NPY = "\x93NUMPY";
 const MOST_FRAMES = 100_000;
+/** More frames a second make all velocities of a motion huge. */
+const MOST_FPS = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
 
@@ -146,7 +148,7 @@ const quaternionsOf = ({ jnt_type, jnt_qposadr }: Model): number[] =>
 function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"): Float64Array {
   const { nq } = model;
   if (rows.length < 2 || rows.length > MOST_FRAMES)
-    throw bad(`it has ${rows.length} frames; it has 2 to ${MOST_FRAMES}`);
+    throw bad(`it has ${countOf(rows.length, "frame")}; it has 2 to ${MOST_FRAMES}`);
   const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(isNumeric));
   if (wrong >= 0) {
     const row: readonly number[] | undefined = rows[wrong];
@@ -267,8 +269,10 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
   if (typeof cyclic !== "boolean") throw bad(`cyclic is ${show(cyclic)}; it is true or false`);
   const given = await rowsOf(source);
   const fps = options.fps ?? given.fps;
-  if (!(typeof fps === "number" && Number.isFinite(fps) && fps > 0))
-    throw bad(`fps is ${show(fps)}; it is the number of frames in a second, passed here or in the npz (fps, or dt)`);
+  if (!(typeof fps === "number" && fps > 0 && fps <= MOST_FPS))
+    throw bad(
+      `fps is ${show(fps)}; it is the number of frames in a second, at most ${MOST_FPS}, passed here or in the npz (fps, or dt)`,
+    );
   const model = await loadModel(options.model);
   const qpos = positionsOf(model, inOrder(model, given), quaternions);
   const count = given.rows.length;

@@ -32,6 +32,8 @@ describe("a table of options", () => {
   test.each([
     [{ count: 10 }, "[bad-option] count is 10; pass an integer from 1 to 9."],
     [{ count: "3" }, '[bad-option] count is "3"; pass an integer from 1 to 9.'],
+    [{ steps: 0 }, "[bad-steps] steps is 0; pass an integer of at least 1."],
+    [{ steps: 1e16 }, "[bad-steps] steps is 10000000000000000; pass an integer from 1 to 9007199254740991."],
     [{ rate: NaN }, "[bad-option] rate is NaN; pass a number of at least 0."],
     [{ on: 1 }, "[bad-option] on is 1; pass true or false."],
     [{ mode: "c" }, '[bad-option] mode is "c"; pass "a" or "b".'],
