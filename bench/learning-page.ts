@@ -198,7 +198,8 @@ export function peerTable(curves: PeerCurves, what: string): string {
       whole(seconds),
     ]),
   );
-  const head = [`${what} of`, "seed", ...(curves.runs[0]?.evaluations ?? []).map(([at]) => whole(at)), "s"];
+  const evaluated = (curves.runs[0] ?? curves.peer.runs[0])?.evaluations ?? [];
+  const head = [`${what} of`, "seed", ...evaluated.map(([at]) => whole(at)), "s"];
   return [
     `| ${head.join(" | ")} |`,
     `|---|${"---:|".repeat(head.length - 1)}`,

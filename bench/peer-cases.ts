@@ -1,8 +1,8 @@
 // what bench/peer-curves.ts trains: algorithms beside those of others, with equal settings on one environment
-import { Box, defineJsEnv, Discrete, Dqn, makeJsVec, makeVec, Ppo, SacDiscrete, type JsVec } from "../src/index.ts";
+import { Box, defineJsEnv, Discrete, Dqn, makeJsVec, makeVec, Ppo, Sac, SacDiscrete, type JsVec } from "../src/index.ts";
 import type { LearnerEnv } from "../src/rl/device/learner-env.ts";
 
-type Learner = Dqn | Ppo | SacDiscrete;
+type Learner = Dqn | Ppo | Sac | SacDiscrete;
 
 export interface PeerCase {
   readonly env: string;
@@ -13,7 +13,8 @@ export interface PeerCase {
   readonly peer: { readonly who: string; readonly script: string };
   /** Worlds to learn from, or to be evaluated in. */
   worlds(numEnvs: number, seed: number): Promise<LearnerEnv | JsVec>;
-  learner(env: LearnerEnv | JsVec, seed: number): Promise<Learner>;
+  /** Without it the peer's curve is made alone, beside that of a case that has one. */
+  learner?(env: LearnerEnv | JsVec, seed: number): Promise<Learner>;
 }
 
 /** Gymnasium's CartPole-v1: equations and Euler's method of Barto, Sutton and Anderson (1983), masses in kg, metres. */
@@ -105,7 +106,65 @@ const PPO = {
   adamEpsilon: 1e-8,
 } as const;
 
+/** FastTD3 (Seo et al. 2025) in sizes that a processor can do: fewer worlds, smaller batches and networks, faster rates. */
+const FAST = {
+  numEnvs: 256,
+  collectSteps: 1,
+  gradientSteps: 4,
+  batchSize: 512,
+  hidden: [64, 64],
+  bufferSize: 262_144,
+  learningStarts: 2560,
+  learningRate: 1e-3,
+  criticLearningRate: 1e-3,
+  gamma: 0.97,
+  nSteps: 3,
+  tau: 0.1,
+  policyEvery: 2,
+  weightDecay: 0.1,
+};
+/** What SAC has besides, as the guide's recipe sets it. */
+const AS_RECIPE = { layerNorm: true, maxLogStd: -0.9 };
+const FAST_TASKS = {
+  fasttd3: { env: "InvertedPendulum-v5", steps: 131_072, evalEvery: 16_384, vMin: 0, vMax: 40 },
+  "fasttd3-cheetah": { env: "HalfCheetah-v5", steps: 262_144, evalEvery: 32_768, vMin: -50, vMax: 250 },
+};
+/** Of one atom critics put out values. */
+const FAST_VARIANTS = {
+  "": { atoms: 101, normalizeObservations: true, layerNorm: false },
+  "-values": { atoms: 1, normalizeObservations: true, layerNorm: false },
+  "-raw": { atoms: 101, normalizeObservations: false, layerNorm: false },
+  "-raw-values": { atoms: 1, normalizeObservations: false, layerNorm: false },
+  "-layer-norm": { atoms: 101, normalizeObservations: true, layerNorm: true },
+  "-values-layer-norm": { atoms: 1, normalizeObservations: true, layerNorm: true },
+  "-raw-values-layer-norm": { atoms: 1, normalizeObservations: false, layerNorm: true },
+};
+
+function fastCase(name: keyof typeof FAST_TASKS, variant: keyof typeof FAST_VARIANTS): PeerCase {
+  const { env: id, steps, evalEvery, vMin, vMax } = FAST_TASKS[name];
+  const { numEnvs: _, ...shared } = FAST;
+  return {
+    env: id,
+    steps,
+    evalEvery,
+    config: { ...FAST, vMin, vMax, ...FAST_VARIANTS[variant] },
+    peer: { who: "FastTD3 in torch", script: "fasttd3_curves.py" },
+    worlds: (numEnvs, seed) => makeVec(id, { numEnvs, seed, device: "wasm", threads: 1 }),
+    ...(variant === "" && { learner: (env, seed) => Sac.create(env, { ...shared, ...AS_RECIPE, seed }) }),
+  };
+}
+
+const fastCases = Object.fromEntries(
+  (Object.keys(FAST_TASKS) as (keyof typeof FAST_TASKS)[]).flatMap((name) =>
+    (Object.keys(FAST_VARIANTS) as (keyof typeof FAST_VARIANTS)[]).map((variant) => [
+      `${name}${variant}`,
+      fastCase(name, variant),
+    ]),
+  ),
+);
+
 export const PEER_CASES: Readonly<Record<string, PeerCase>> = {
+  ...fastCases,
   dqn: {
     ...cartpoles,
     steps: 30_720,

@@ -1,9 +1,10 @@
 // Algorithms beside those of others at equal settings and steps: DQN beside Stable-Baselines3's, SAC of discrete actions beside
-// one in torch, on Gymnasium's CartPole-v1, and PPO beside rsl_rl's. Trains both over several seeds, keeps every run in
-// results/<machine>/curves/ENV.ALGO.json, and prints a table.
-// Run: npx tsx bench/peer-curves.ts dqn|sac-discrete|ppo [--seeds 0,1,2] [--peer PYTHON]
+// one in torch, on Gymnasium's CartPole-v1, PPO beside rsl_rl's, and SAC of hundreds of worlds beside FastTD3 in torch. Trains
+// both over several seeds, keeps every run in results/<machine>/curves/ENV.ALGO.json, and prints a table.
+// Run: npx tsx bench/peer-curves.ts dqn|sac-discrete|ppo|fasttd3[-cheetah][-raw][-values] [--seeds 0,1,2] [--peer PYTHON]
 // Runs that the results hold already are not made again. --peer names a Python that has tools/reference/requirements.txt, for
-// PPO rsl-rl-lib and corral's own package too.
+// PPO rsl-rl-lib, for that and FastTD3 corral's own package, for FastTD3 torch. -raw: observations as they are; -values:
+// critics of values in place of distributions; both of the peer alone.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -52,10 +53,10 @@ const bySeed = (runs: readonly CurveRun[], run: CurveRun): CurveRun[] =>
 const told = (value: number): number => Number(value.toPrecision(6));
 
 /** As many worlds as the peer. `seconds` are of processor time. */
-async function train(seed: number): Promise<CurveRun> {
+async function train(make: NonNullable<typeof one.learner>, seed: number): Promise<CurveRun> {
   const worlds = await one.worlds(numEnvs, seed);
   const judges = await one.worlds(1, seed);
-  const learner = await one.learner(worlds, seed);
+  const learner = await make(worlds, seed);
   const [points, evaluations]: [CurveRun["points"][number][], CurveRun["evaluations"][number][]] = [[], []];
   const start = cpuSeconds();
   while (learner.envSteps < steps) {
@@ -88,8 +89,8 @@ function trainPeer(python: string, seed: number): { versions: Record<string, str
 }
 
 for (const seed of values.seeds.split(",").map(Number)) {
-  if (!curves().runs.some((run) => run.seed === seed)) {
-    const run = await train(seed);
+  if (one.learner && !curves().runs.some((run) => run.seed === seed)) {
+    const run = await train(one.learner, seed);
     const now = curves();
     keep({ ...now, machine, runs: bySeed(now.runs, run) });
   }
