@@ -1,5 +1,16 @@
 // what bench/peer-curves.ts trains: algorithms beside those of others, with equal settings on one environment
-import { Box, defineJsEnv, Discrete, Dqn, makeJsVec, makeVec, Ppo, Sac, SacDiscrete, type JsVec } from "../src/index.ts";
+import {
+  Box,
+  defineJsEnv,
+  Discrete,
+  Dqn,
+  makeJsVec,
+  makeVec,
+  Ppo,
+  Sac,
+  SacDiscrete,
+  type JsVec,
+} from "../src/index.ts";
 import type { LearnerEnv } from "../src/rl/device/learner-env.ts";
 
 type Learner = Dqn | Ppo | Sac | SacDiscrete;
@@ -137,12 +148,12 @@ const FAST_VARIANTS = {
   "-raw-values": { atoms: 1, normalizeObservations: false, layerNorm: false },
   "-layer-norm": { atoms: 101, normalizeObservations: true, layerNorm: true },
   "-values-layer-norm": { atoms: 1, normalizeObservations: true, layerNorm: true },
-  "-raw-values-layer-norm": { atoms: 1, normalizeObservations: false, layerNorm: true },
 };
 
 function fastCase(name: keyof typeof FAST_TASKS, variant: keyof typeof FAST_VARIANTS): PeerCase {
   const { env: id, steps, evalEvery, vMin, vMax } = FAST_TASKS[name];
   const { numEnvs: _, ...shared } = FAST;
+  const { normalizeObservations } = FAST_VARIANTS[variant];
   return {
     env: id,
     steps,
@@ -150,7 +161,10 @@ function fastCase(name: keyof typeof FAST_TASKS, variant: keyof typeof FAST_VARI
     config: { ...FAST, vMin, vMax, ...FAST_VARIANTS[variant] },
     peer: { who: "FastTD3 in torch", script: "fasttd3_curves.py" },
     worlds: (numEnvs, seed) => makeVec(id, { numEnvs, seed, device: "wasm", threads: 1 }),
-    ...(variant === "" && { learner: (env, seed) => Sac.create(env, { ...shared, ...AS_RECIPE, seed }) }),
+    // of corral's own the variants are with normalised observations and without
+    ...((variant === "" || variant === "-raw") && {
+      learner: (env, seed) => Sac.create(env, { ...shared, ...AS_RECIPE, normalizeObservations, seed }),
+    }),
   };
 }
 

@@ -1,10 +1,10 @@
 // Algorithms beside those of others at equal settings and steps: DQN beside Stable-Baselines3's, SAC of discrete actions beside
 // one in torch, on Gymnasium's CartPole-v1, PPO beside rsl_rl's, and SAC of hundreds of worlds beside FastTD3 in torch. Trains
 // both over several seeds, keeps every run in results/<machine>/curves/ENV.ALGO.json, and prints a table.
-// Run: npx tsx bench/peer-curves.ts dqn|sac-discrete|ppo|fasttd3[-cheetah][-raw][-values] [--seeds 0,1,2] [--peer PYTHON]
+// Run: npx tsx bench/peer-curves.ts dqn|sac-discrete|ppo|fasttd3[-cheetah][-raw][-values][-layer-norm] [--seeds 0,1,2] [--peer PYTHON]
 // Runs that the results hold already are not made again. --peer names a Python that has tools/reference/requirements.txt, for
-// PPO rsl-rl-lib, for that and FastTD3 corral's own package, for FastTD3 torch. -raw: observations as they are; -values:
-// critics of values in place of distributions; both of the peer alone.
+// PPO rsl-rl-lib, for that and FastTD3 corral's own package, for FastTD3 torch. -raw: observations as they are; of the peer
+// alone -values: critics of values in place of distributions, and -layer-norm: norms that FastTD3 has not.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";

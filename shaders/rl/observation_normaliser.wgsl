@@ -31,6 +31,28 @@ fn parts(@builtin(global_invocation_id) gid: vec3<u32>) {
   scratch[(part * U.obs4 + column) * 2u + 1u] = squares;
 }
 
+/// The same of the newest rows of a replay's ring, as many of each world: from row `t` of it on, the oldest first.
+@compute @workgroup_size(32)
+fn ring_parts(@builtin(global_invocation_id) gid: vec3<u32>) {
+  let thread = thread_of(gid);
+  let part = thread / U.obs4;
+  let column = thread % U.obs4;
+  if (part >= U.sum_parts) { return; }
+  let each = (U.samples + U.sum_parts - 1u) / U.sum_parts;
+  let fresh = U.samples / U.worlds;
+  let mean = origin(column);
+  var total = vec4<f32>(0.0);
+  var squares = vec4<f32>(0.0);
+  for (var s = part * each; s < min((part + 1u) * each, U.samples); s += 1u) {
+    let row = (s / fresh) * U.steps + (U.t + s % fresh) % U.steps;
+    let d = rollout_obs[row * U.obs4 + column] - mean;
+    total += d;
+    squares += d * d;
+  }
+  scratch[(part * U.obs4 + column) * 2u] = total;
+  scratch[(part * U.obs4 + column) * 2u + 1u] = squares;
+}
+
 /// norm: mean, 1 / standard deviation, variance, and the count.
 @compute @workgroup_size(32)
 fn merge(@builtin(global_invocation_id) gid: vec3<u32>) {

@@ -15,13 +15,14 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row_at = row * J.batch_row;
   // with a memory both places are one, where the observation stays
   if (i < J.policy_count) {
-    work[J.next_obs + row * J.obs_row + i] = batch[row_at + J.batch_next + i];
-    work[J.obs + row * J.obs_row + i] = batch[row_at + i];
+    work[J.next_obs + row * J.obs_row + i] = normalised(batch[row_at + J.batch_next + i], i);
+    work[J.obs + row * J.obs_row + i] = normalised(batch[row_at + i], i);
   }
   if (i < J.critic_count) {
-    let seen_at = row_at + J.critic_first + i;
-    work[J.pair + row * J.pair_row + J.actions + i] = batch[seen_at];
-    work[J.other_pair + row * J.pair_row + J.actions + i] = batch[seen_at + J.batch_next];
+    let column = J.critic_first + i;
+    let to = row * J.pair_row + J.actions + i;
+    work[J.pair + to] = normalised(batch[row_at + column], column);
+    work[J.other_pair + to] = normalised(batch[row_at + J.batch_next + column], column);
   }
   if (i >= J.policy_count && i < J.obs_row) {
     work[J.obs + row * J.obs_row + i] = 0.0;

@@ -10,7 +10,8 @@ fn see(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = thread_of(gid) % J.seen_row;
   if (row >= U.rows) { return; }
   var value = 0.0;
-  if (i < J.critic_count) { value = batch[row * J.batch_row + J.critic_first + i]; }
+  let column = J.critic_first + i;
+  if (i < J.critic_count) { value = normalised(batch[row * J.batch_row + column], column); }
   work[J.seen + row * J.seen_row + i] = value;
 }
 

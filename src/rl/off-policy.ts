@@ -92,7 +92,11 @@ export abstract class OffPolicy<
     });
     await collect(learner, this.bound, steps);
     learner.countEpisodes();
+    this.observe(steps[0].t);
   }
+
+  /** Looks at the rows that each world has just put into the ring, from `t` on. */
+  protected observe(_t: number): void {}
 
   /** Phase 2, once so many env steps are in the replay: batches of it. */
   protected async learnFrom(envSteps: number): Promise<M> {

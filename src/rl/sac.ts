@@ -14,7 +14,7 @@ import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import { episodeMeans, type SacMetrics } from "./device/metrics.ts";
 import type { SquashedSpec } from "./networks/host-actor.ts";
-import { shapesOf, type NamedArray } from "./networks/networks.ts";
+import type { NamedArray, shapesOf } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
 import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { SoftActorCritic } from "./soft-actor-critic.ts";
@@ -25,7 +25,7 @@ import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
 import { rowsOfSample, sacConfig, type SacConfig } from "./sac/config.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import type { SacLearner } from "./sac/learner.ts";
-import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
+import { assertFormat, FORMAT, namedSac, sacPolicyOf, sacShapes } from "./sac/policy.ts";
 
 export interface SacOptions extends Partial<SacConfig>, OffPolicyOptions {}
 
@@ -53,14 +53,20 @@ export function settleSac(env: PlannedEnv, options: SacOptions = {}) {
   return { ...settleOffPolicy(config, { seed, replayFile, reuseReplay }), shape: sacShape(head, config) };
 }
 
+/** Throws `unsupported-collector` for policies that threads of the CPU do not have. */
+function assertCollects({ env, nets, normalizes }: SacShape): void {
+  const what = nets.cells ? `has a memory (${nets.cells.kind})` : normalizes && "sees normalised observations";
+  if (!what) return;
+  throw new CorralError(
+    "unsupported-collector",
+    `the policy of ${env.id} ${what}; threads of the CPU collect for policies without. Collect on the device.`,
+  );
+}
+
 /** What a `Collector` must know to collect for a learner. */
-export function sacCollecting({ env, nets }: SacShape, { minLogStd, maxLogStd }: SacConfig, space: Space) {
-  if (nets.cells) {
-    throw new CorralError(
-      "unsupported-collector",
-      `the policy of ${env.id} has a memory (${nets.cells.kind}); threads of the CPU collect for policies without. Collect on the device.`,
-    );
-  }
+export function sacCollecting(shape: SacShape, { minLogStd, maxLogStd }: SacConfig, space: Space) {
+  const { env, nets } = shape;
+  assertCollects(shape);
   const { low, high } = space as Box;
   const bounds = { low: [...low], high: [...high] };
   const actor: SquashedSpec = { layers: nets.policy, actions: env.actions, ...bounds, minLogStd, maxLogStd };
@@ -96,11 +102,12 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
 
   /**
    * As `iterate`, with control steps of as many worlds that a `Collector` made instead of the environments.
-   * @throws CorralError needs-host-replay, bad-peer if they are of other worlds; what `iterate` throws
+   * @throws CorralError needs-host-replay, unsupported-collector, bad-peer if they are of other worlds; what `iterate` throws
    */
   iterateFrom(rows: CollectedSteps): Promise<SacMetrics> {
     return this.mutex.exclusive("iterate", async () => {
       this.assertGoing();
+      assertCollects(this.learner.shape);
       const { numEnvs } = this.env;
       const given = Object(rows) as Partial<CollectedSteps>;
       if (given.numEnvs !== numEnvs || !(given.steps! < this.learner.shape.capacity)) {
@@ -127,6 +134,10 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
   protected override play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
     this.learner.forgetEvaluated();
     return super.play(env, options);
+  }
+
+  protected override observe(t: number): void {
+    if (this.config.normalizeObservations) this.learner.observeMoments(t, this.config.collectSteps);
   }
 
   protected learnBatch(batch: Batch): void {
@@ -173,27 +184,53 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
 
   protected override putLearner(snapshot: SacSnapshot): string | undefined {
     assertFormat(snapshot.learner);
+    this.#assertNormaliser(snapshot.learner);
     return super.putLearner(snapshot);
   }
 
   protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
     assertFormat(learnt);
     super.assertLearnt(learnt);
+    this.#assertNormaliser(learnt);
   }
 
-  /** Policy, critics and targets of a snapshot by name; see `namedSac`. */
+  /** Throws `bad-snapshot` if observations were normalised there and are not here, or the other way round. */
+  #assertNormaliser({ norm }: AlgorithmSnapshot["learner"]): void {
+    const there = norm !== undefined;
+    if (there === this.learner.shape.normalizes) return;
+    throw new CorralError(
+      "bad-snapshot",
+      `the snapshot is of a learner with normalizeObservations: ${there}. Create this one with the same, or train anew.`,
+      { there },
+    );
+  }
+
+  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+    super.adoptMore(learnt, state);
+    // behind the columns of observations lie the bounds of actions, which are the environment's own
+    if (this.config.normalizeObservations)
+      this.learner.write("norm", new Float32Array(learnt.norm.buffer).subarray(0, 16 * this.learner.shape.k4));
+  }
+
+  /** Policy, critics, targets and any normaliser of a snapshot by name; see `namedSac`. */
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
-    this.learner.check(learner, ["params"]);
-    return namedSac(this.learner.shape, new Float32Array(learner.params.buffer));
+    const { shape } = this.learner;
+    this.learner.check(learner, shape.normalizes ? ["params", "norm"] : ["params"]);
+    const norm = shape.normalizes ? new Float32Array(learner.norm.buffer) : undefined;
+    return namedSac(shape, new Float32Array(learner.params.buffer), norm);
   }
 
-  shapes(): Readonly<Record<string, readonly number[]>> {
-    return shapesOf(namedSac(this.learner.shape, new Float32Array(4 * this.learner.shape.nets.params4)));
+  shapes(): ReturnType<typeof shapesOf> {
+    return sacShapes(this.learner.shape);
   }
 
   /** The policy as plain numbers, to leave with: its most likely actions. See `exportPolicy`. */
-  async policy(): Promise<Policy> {
-    const named = namedSac(this.learner.shape, new Float32Array(await this.parameters()));
-    return sacPolicyOf(named, this.env.id, this.env.singleActionSpace, this.config);
+  policy(): Promise<Policy> {
+    const { config, env, learner } = this;
+    return this.mutex.exclusive("read the policy", async () => {
+      const params = await learner.read("params", new Float32Array(4 * learner.shape.nets.params4));
+      const norm = await learner.read("norm", new Float32Array(learner.words("norm")));
+      return sacPolicyOf(namedSac(learner.shape, params, norm), env.id, env.singleActionSpace, config);
+    });
   }
 }

@@ -18,7 +18,7 @@ import { planHostRows, type RowsShape } from "../rl/replay/host-rows.ts";
 import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { shapesOf } from "../rl/networks/networks.ts";
 import { ppoShapes } from "../rl/ppo/named-parameters.ts";
-import { namedSac } from "../rl/sac/policy.ts";
+import { sacShapes } from "../rl/sac/policy.ts";
 import { settlePpo } from "../rl/ppo/settle.ts";
 import { insteadOfDqn, settleDqn } from "../rl/dqn.ts";
 import { insteadOfSacDiscrete, settleSacDiscrete } from "../rl/sac-discrete.ts";
@@ -180,7 +180,7 @@ export class RunPlanner {
     const { algo } = this.#options;
     if (algo === "sac") {
       const { config, shape } = settleSac(env, this.#replayConfig());
-      return { config, shapes: shapesOf(namedSac(shape, new Float32Array(4 * shape.nets.params4))) };
+      return { config, shapes: sacShapes(shape) };
     }
     if (algo === "sac-discrete") {
       const { config, shape } = settleSacDiscrete(env, this.#replayConfig());

@@ -16,6 +16,7 @@ const OPTIONS = {
   learningStarts: 100,
   collectSteps: 2,
   gradientSteps: 2,
+  normalizeObservations: true,
 };
 
 const digest = (params: Float32Array): string =>

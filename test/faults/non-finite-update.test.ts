@@ -132,7 +132,7 @@ describe.each([
       steps: 400,
       seed: 3,
       evalEnvs: 2,
-      config: { ...sizes, hidden: [8], storage },
+      config: { ...sizes, hidden: [8], storage, normalizeObservations: storage === "host" },
     });
     const { algorithm: sac } = run;
     const iterate = sac.iterate.bind(sac);

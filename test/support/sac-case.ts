@@ -6,7 +6,7 @@ import { cellLayers, sacShape, type SacShape } from "../../src/rl/sac/arenas.ts"
 import { sacConfig, type SacConfig } from "../../src/rl/sac/config.ts";
 import type { LearnerDevice } from "../../src/rl/device/learner-device.ts";
 import { SacLearner } from "../../src/rl/sac/learner.ts";
-import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
+import { NORM, SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";
 import { markLayer, mlp, NEXT_STATE } from "./ppo-reference.ts";
 
@@ -22,7 +22,7 @@ export interface SacCase {
   readonly config: Partial<SacConfig>;
 }
 
-/** One row of a batch, with the noise of both its actions. */
+/** One row of a batch, with the noise of both its actions; observations as networks see them. */
 export interface RefRow {
   readonly obs: readonly number[];
   readonly next: readonly number[];
@@ -54,7 +54,7 @@ export async function makeSac(
   const head = { id: "case", numEnvs: 3, observations, actions, outputs: actions, head: "gaussian" } as const;
   const shape = sacShape({ ...head, groups, alternatives: [] }, config);
   const learner = await SacLearner.create(device ?? (await sharedDevice()), shape);
-  const { nets, row4, obs4, actions4 } = shape;
+  const { nets, row4, obs4, k4, actions4 } = shape;
 
   const random = new RandomStream(seed, 0, 0, 1024);
   let drawn = 0;
@@ -69,6 +69,16 @@ export async function makeSac(
     const draws = new RandomStream(SEED, row, DRAW, stream);
     return Array.from({ length: actions }, (_, i) => draws.normal(i));
   };
+  // columns of different moments, where observations are normalised
+  const [mean, scale] = [0.3, 0.2].map((by) => (i: number) => Math.fround(config.normalizeObservations ? by * i : 0));
+  const inverse = (i: number) => Math.fround(1 / (1 + scale(i)));
+  const see = (x: number, i: number): number => (x - mean(i)) * inverse(i);
+  const norm = new Float32Array(4 * 4 * k4);
+  for (let i = 0; i < observations; i++) {
+    norm[4 * k4 * NORM.mean + i] = mean(i);
+    norm[4 * k4 * NORM.inverse_std + i] = inverse(i);
+  }
+  learner.write("norm", norm);
   const batch = new Float32Array(shape.batch * 4 * row4);
   const lanes = shape.cells?.lanes ?? 0;
   const observation = () => Array.from({ length: observations }, normal);
@@ -85,7 +95,7 @@ export async function makeSac(
     batch.set(action, at + 8 * obs4);
     batch.set([reward, discount, weight], at + 8 * obs4 + 4 * actions4);
     const [newNoise, nextNoise] = [noise(row, streams.newAction), noise(row, streams.nextAction)];
-    return { obs, next, action, reward, discount, weight, newNoise, nextNoise };
+    return { obs: obs.map(see), next: next.map(see), action, reward, discount, weight, newNoise, nextNoise };
   });
 
   const logAlpha = Math.fround(-0.7);

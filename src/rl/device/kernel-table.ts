@@ -81,12 +81,16 @@ const gae = (entry: string) => ({
 
 const SQUASHED = [...RANDOM, "rl/squashed.wgsl"];
 const sac = (entry: string) => ({
-  files: [...SQUASHED, "rl/sac_loss.wgsl"],
+  files: [...SQUASHED, "rl/normalised.wgsl", "rl/sac_loss.wgsl"],
   entry,
   job: JOBS.sac,
-  buffers: { ...only(entry === "load", { 2: "batch" }), 3: "work", ...only(entry.endsWith("_loss"), { 4: "state" }) },
+  buffers: {
+    ...only(entry === "load", { 2: "batch", 5: "norm" }),
+    3: "work",
+    ...only(entry.endsWith("_loss"), { 4: "state" }),
+  },
 });
-const sacMemory = family(["rl/sac_memory.wgsl"], JOBS.sacMemory);
+const sacMemory = family(["rl/normalised.wgsl", "rl/sac_memory.wgsl"], JOBS.sacMemory);
 const layerNorm = (entry: string) => ({
   files: [MATH, "rl/layer_norm.wgsl"],
   code: () => ACTIVATED_WGSL,
@@ -227,6 +231,8 @@ export const KERNELS = {
   gradient_gate: optimize("gradient_gate", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),
   adam: optimize("adam", { 2: "grads", 4: "state", 5: "moments", 6: "params" }),
   sum_obs: normaliser("parts", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
+  sum_ring_obs: normaliser("ring_parts", { 2: "replay_obs", 3: "scratch", 4: "norm" }),
+  merge_ring_obs: normaliser("merge", { 2: "replay_obs", 3: "scratch", 4: "norm" }),
   merge_obs: normaliser("merge", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
   count_clipped: normaliser("clipped", { 2: "rollout_obs", 3: "scratch", 4: "norm" }),
   tally_clipped: normaliser("tally", { 3: "scratch", 5: "state" }),
@@ -270,7 +276,7 @@ export const KERNELS = {
   soft_policy_loss: softColumns("policy_loss", { 7: "state" }),
   soft_fold: softHead("fold", { 3: "work" }),
   soft_slope: softHead("slope", { 3: "work" }),
-  sac_see: sacMemory("see", { 2: "batch", 3: "work" }),
+  sac_see: sacMemory("see", { 2: "batch", 3: "work", 5: "norm" }),
   sac_remember: sacMemory("remember", { 3: "work" }),
   sac_remember_back: sacMemory("remember_back", { 3: "work" }),
   gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),

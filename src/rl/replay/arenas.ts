@@ -35,6 +35,8 @@ export interface ReplayLearnerShape extends TransitionSizes, LearnerSizes {
   /** The parameter vector: all that has gradients (vec4s), then the targets. */
   readonly nets: { readonly total4: number; readonly params4: number };
   readonly work: { readonly size4: number };
+  /** Whether observations are normalised by their running moments. */
+  readonly normalizes?: boolean;
   readonly jobs: number;
 }
 
@@ -73,6 +75,7 @@ export function planReplayLearner(
   limits?: PlanLimits,
 ): LearnerPlan {
   const { env, nets, work, k4, obs4, actions4, batch, window } = shape;
+  const sums4 = shape.normalizes ? Math.max(3, 2 * obs4) : 3;
   const arenas: ArenaRequest[] = [
     sharedArena("params", nets.params4, NARROWER),
     sharedArena("moments", 2 * nets.total4, NARROWER),
@@ -81,7 +84,7 @@ export function planReplayLearner(
     sharedArena("work", work.size4, "a smaller batchSize"),
     sharedArena("batch", batch * shape.row4, "a smaller batchSize"),
     sharedArena("norm", 4 * k4 + 2 * actions4),
-    sharedArena("scratch", SUM_PARTS * 3),
+    sharedArena("scratch", SUM_PARTS * sums4),
     sharedArena("state", STATE_SIZE / 4),
     ...replayArenas(env.numEnvs * window, obs4, actions4),
     worldsArena(),

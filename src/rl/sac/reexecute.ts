@@ -1,7 +1,7 @@
 // a stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
 import type { LearnerDevice } from "../device/learner-device.ts";
 import { NOTE, SAC_STATE, SAC_STATISTICS } from "../tables/device-tables.ts";
-import { namedLayers, type Layer, type NamedArray, type Rows } from "../networks/networks.ts";
+import { namedLayers, namedNormalizer, type Layer, type NamedArray, type Rows } from "../networks/networks.ts";
 import { halves, setUniforms } from "./batch.ts";
 import { cellLayers, sacShape, type SacShape } from "./arenas.ts";
 import { sacConfig } from "./config.ts";
@@ -32,16 +32,17 @@ function inputs({ nets, env, obs4, actions4, row4, batch }: SacShape, { arenas }
   const rows = floatsOf(arenas.batch).subarray(0, batch * 4 * row4);
   const part = (name: string, at: number, width: number) =>
     look(stage, name, rows.subarray(at), width === 1 ? transition : inRows(width), width, 4 * row4);
+  const named = (prefix: string, arrays: Record<string, NamedArray>) =>
+    Object.entries(arrays).flatMap(([name, { data }]) => look(stage, prefix + name, data, elements));
   const { observations, actions } = env;
   const notes = 8 * obs4 + 4 * actions4;
   const { policy, critics, targets } = nets;
-  const named = (prefix: string, arrays: Record<string, NamedArray>) =>
-    Object.entries(arrays).flatMap(([name, { data }]) => look(stage, prefix + name, data, elements));
   const learning = [...[policy, ...critics].flat(), ...cellLayers(nets)];
   return [
     ...part("observation", 0, observations),
     ...part("next observation", 4 * obs4, observations),
     ...part("action", 8 * obs4, actions),
+    ...named("", namedNormalizer(observations, floatsOf(arenas.norm))),
     ...part("return", notes + NOTE.at("n_step_return"), 1),
     ...part("discount", notes + NOTE.at("discount"), 1),
     ...named("", namedLayers([...learning, ...targets.flat()], floatsOf(arenas.params))),

@@ -62,7 +62,7 @@ const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions
   {
     name: "SAC",
     of: "Swimmer-v5",
-    options: { hidden: [16, 8], bufferSize: 160, batchSize: 16, gradientSteps: 0 },
+    options: { hidden: [16, 8], bufferSize: 160, batchSize: 16, gradientSteps: 0, normalizeObservations: true },
     algo: "sac",
   },
   { name: "several choices", of: several as Task, options: { hidden: [8] } },

@@ -20,11 +20,11 @@ const ALL: SacCase[] = [
   { name: "SiLU", observations: 5, actions: 2, config: { hidden: [9, 7], activation: "silu" } },
   { name: "layer norm", observations: 5, actions: 2, config: { hidden: [9, 7], layerNorm: true } },
   {
-    name: "groups",
+    name: "groups, normalised",
     observations: 11,
     actions: 2,
     groups: { policy: { from: 0, size: 3 }, critic: { from: 2, size: 9 } },
-    config: { hidden: [9, 7] },
+    config: { hidden: [9, 7], normalizeObservations: true },
   },
   {
     name: "GRU",
@@ -33,11 +33,19 @@ const ALL: SacCase[] = [
     config: { hidden: [9], recurrent: "gru", recurrentSize: 8, recurrentSteps: 4, recurrentBurnIn: 2, batchSize: 32 },
   },
   {
-    name: "LSTM, groups",
+    name: "LSTM, groups, normalised",
     observations: 11,
     actions: 2,
     groups: { policy: { from: 0, size: 3 }, critic: { from: 2, size: 9 } },
-    config: { hidden: [], recurrent: "lstm", recurrentSize: 8, recurrentSteps: 6, recurrentBurnIn: 0, batchSize: 48 },
+    config: {
+      hidden: [],
+      recurrent: "lstm",
+      recurrentSize: 8,
+      recurrentSteps: 6,
+      recurrentBurnIn: 0,
+      batchSize: 48,
+      normalizeObservations: true,
+    },
   },
   { name: "linear, one action", observations: 4, actions: 1, config: { hidden: [], minLogStd: -2, maxLogStd: 1 } },
 ];
@@ -73,7 +81,7 @@ const nameOf = ({ name }: SacCase): string => name;
 /** Dense layers are PPO's, and gradients.test.ts has them with ELU and SiLU. */
 const CASES = sweepBut(ALL, ["ELU", "SiLU"], nameOf);
 /** Of each kind of network; jax-js holds all. */
-const MOVED = sweep(CASES, ["relu", "groups", "LSTM, groups"], nameOf);
+const MOVED = sweep(CASES, ["relu", "groups, normalised", "LSTM, groups, normalised"], nameOf);
 
 test.each(MOVED)("$name: finite differences, losses, padding", async (sacCase) => {
   const made = await makeSac({ ...sacCase, config: { ...sacCase.config, ...STILL } }, 3);

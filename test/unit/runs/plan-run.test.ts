@@ -40,7 +40,11 @@ const CASES: [string, string, TrainOptions][] = [
   ["a memory", "InvertedPendulum-v5", { numEnvs: 40, config: { ...small, recurrent: "gru" } }],
   ["27,000 actions", "ArmTable", { numEnvs: 16, evalEnvs: 4, config: { ...small, actionEmbedding: 4 } }],
   ["SAC", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: sac }],
-  ["SAC, rows on the host", "Hopper-v5", { algo: "sac", numEnvs: 9, config: { ...sac, storage: "host" } }],
+  [
+    "SAC, rows on the host, normalised",
+    "Hopper-v5",
+    { algo: "sac", numEnvs: 9, config: { ...sac, storage: "host", normalizeObservations: true } },
+  ],
   ["SAC with a memory", "InvertedPendulum-v5", { algo: "sac", numEnvs: 9, config: MEMORY }],
   ["DQN", "CartPole", { algo: "dqn", numEnvs: 9, config: sac }],
   ["SAC of discrete actions", "ArmTable", { algo: "sac-discrete", numEnvs: 9, config: { ...sac, actionEmbedding: 4 } }],

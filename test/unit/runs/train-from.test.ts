@@ -23,7 +23,7 @@ const SAC: TrainOptions = {
   numEnvs: 4,
   steps: 80,
   evalEnvs: 2,
-  config: { batchSize: 16, bufferSize: 400, learningStarts: 32, hidden: [8] },
+  config: { batchSize: 16, bufferSize: 400, learningStarts: 32, hidden: [8], normalizeObservations: true },
 };
 beforeAll(async () => {
   await trainInto(ppo, "InvertedPendulum-v5", { ...TINY, evalEvery: 100 });
@@ -63,7 +63,7 @@ describe("what a run starts from", () => {
     expect([...algorithm.named(await algorithm.snapshot()).log_std.data]).toEqual([0.5]);
   });
 
-  test("SAC: policy, critics, targets and temperature, into another replay", async () => {
+  test("SAC: policy, critics, targets, temperature and normaliser, into another replay", async () => {
     await using run = await TrainingRun.create("InvertedPendulum-v5", {
       numEnvs: 7,
       config: { bufferSize: 700 },
@@ -72,6 +72,7 @@ describe("what a run starts from", () => {
     const { learner } = await run.algorithm.snapshot();
     expect(run.algorithm.algo).toBe("sac");
     expect(learner.params).toEqual(learnt(sac).params);
+    expect(learner.norm).toEqual(learnt(sac).norm);
     expect(learner.state[SAC_STATE.log_alpha]).toBe(learnt(sac).state[SAC_STATE.log_alpha]);
     await run.algorithm.iterate();
   });

@@ -1,0 +1,72 @@
+// the moments by which SAC normalises observations: of every row that was collected, wherever the replay lies; what they refuse
+import { expect, test } from "vitest";
+import "../../../envs/index.ts";
+import { makeVec } from "../../../src/env/index.ts";
+import { Sac, type SacOptions } from "../../../src/rl/index.ts";
+import { NORM } from "../../../src/rl/tables/device-tables.ts";
+import { learnerBounds } from "../../support/tolerances.ts";
+
+const [WORLDS, UPDATES, COLLECTED] = [5, 7, 3];
+const [OBSERVATIONS, COLUMNS] = [11, 16];
+const OPTIONS = {
+  seed: 4,
+  hidden: [8],
+  batchSize: 8,
+  collectSteps: COLLECTED,
+  learningStarts: 1e6,
+  bufferSize: WORLDS * COLLECTED * UPDATES,
+  normalizeObservations: true,
+} satisfies SacOptions;
+
+const make = () => makeVec("Hopper-v5", { numEnvs: WORLDS, seed: 3, device: "wasm", maxEpisodeSteps: 9 });
+
+/** What some updates that learn nothing leave. */
+async function collected(options: SacOptions = {}) {
+  await using env = await make();
+  await using sac = await Sac.create(env, { ...OPTIONS, ...options });
+  for (let i = 0; i < UPDATES; i++) await sac.iterate();
+  const { learner } = await sac.snapshot();
+  return { learner, policy: await sac.policy() };
+}
+
+test("the moments are those of all rows, and the policy takes them with it", async () => {
+  const { learner, policy } = await collected();
+  const norm = new Float32Array(learner.norm.buffer);
+  const row = (i: number) => norm.subarray(i * COLUMNS, i * COLUMNS + OBSERVATIONS);
+  const seen = new Float32Array(learner.replay_obs.buffer);
+  const count = WORLDS * COLLECTED * UPDATES;
+  expect(seen.length).toBe(12 * count);
+  for (let i = 0; i < OBSERVATIONS; i++) {
+    const column = Array.from({ length: count }, (_, s) => seen[12 * s + i]);
+    const mean = column.reduce((sum, x) => sum + x, 0) / count;
+    const variance = column.reduce((sum, x) => sum + (x - mean) ** 2, 0) / count;
+    const bound = learnerBounds.advantages.value * (1 + Math.sqrt(variance));
+    expect(Math.abs(row(NORM.mean)[i] - mean)).toBeLessThan(bound);
+    expect(Math.abs(row(NORM.inverse_std)[i] * Math.sqrt(variance + 1e-8) - 1)).toBeLessThan(bound);
+  }
+  expect(norm[NORM.count * COLUMNS]).toBe(count);
+  expect(policy.normalizer).toMatchObject({ mean: row(NORM.mean), inverseStd: row(NORM.inverse_std), clip: Infinity });
+});
+
+test("they are the same of a ring that goes round, and of rows on the host", async () => {
+  const { norm } = (await collected()).learner;
+  // of 8 rows a world, three at a time: the newest lie across the end of the ring
+  expect((await collected({ bufferSize: 8 * WORLDS })).learner.norm).toEqual(norm);
+  expect((await collected({ storage: "host" })).learner.norm).toEqual(norm);
+});
+
+test("snapshots without them, and threads that collect, are refused by name", async () => {
+  await using env = await make();
+  await using sac = await Sac.create(env, OPTIONS);
+  await using plain = await Sac.create(env, { ...OPTIONS, normalizeObservations: false });
+  const [snapshot, other] = [await sac.snapshot(), await plain.snapshot()];
+  for (const [learner, given] of [
+    [plain, snapshot],
+    [sac, other],
+  ] as const) {
+    await expect(learner.adopt(given)).rejects.toMatchObject({ code: "bad-snapshot" });
+    await expect(learner.restore(given)).rejects.toMatchObject({ code: "bad-snapshot" });
+  }
+  await expect(plain.adopt(snapshot)).rejects.toThrow("normalizeObservations: true");
+  expect(() => sac.collecting).toThrow(expect.objectContaining({ code: "unsupported-collector" }));
+});
