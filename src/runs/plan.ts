@@ -35,7 +35,7 @@ import { collectorPlanner } from "./collector-plan.ts";
 import type { Algo } from "../rl/algorithm.ts";
 import type { Seen } from "./columns.ts";
 import { readStart, startingFrom } from "./start.ts";
-import { collectorEnv, defaultsOf, evalEnvsOf, settle, trainingEnv, type Settings } from "./settings.ts";
+import { collectorEnv, evalEnvsOf, hyperparameters, settle, trainingEnv, type Settings } from "./settings.ts";
 import { runOptionsOf, type TrainOptions } from "./options.ts";
 import type { PlannedEnv } from "../rl/device/learner-env.ts";
 
@@ -139,7 +139,7 @@ export class RunPlanner {
   }
 
   #config(): object {
-    return { ...defaultsOf(this.id, this.#options).config, ...this.#options.config };
+    return hyperparameters(this.id, this.#options);
   }
 
   #learner(numEnvs: number, envs: readonly Plan[]): Plan {

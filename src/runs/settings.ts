@@ -43,12 +43,21 @@ export const evalEnvsOf = ({ evalEnvs = RUN_OPTIONS.evalEnvs.default }: TrainOpt
   Math.min(evalEnvs, numEnvs);
 
 /** @throws CorralError bad-option for `wide` of another algorithm than PPO, unknown-env */
-export function defaultsOf(id: string, options: Pick<TrainOptions, "algo" | "wide">): TrainingDefaults {
+function defaultsOf(id: string, options: Pick<TrainOptions, "algo" | "wide">): TrainingDefaults {
   const algo = algorithmOf(options);
   const { wide = false } = options;
   if (wide && algo !== "ppo")
     throw badOption("wide", wide, `it has defaults of PPO alone; give ${algo} its numEnvs and batchSize yourself`);
   return runDefaults(id, algo, wide);
+}
+
+/** What the learner is made with: the environment's hyperparameters, and over them those given. */
+export function hyperparameters(id: string, options: TrainOptions): Exclude<TrainOptions["config"], undefined> {
+  const usual: Record<string, unknown> = { ...defaultsOf(id, options).config };
+  const given: Record<string, unknown> = { ...options.config };
+  // the environment's number of steps is of a SAC that remembers nothing
+  if (algorithmOf(options) === "sac" && (given.recurrent ?? "none") !== "none") delete usual.nSteps;
+  return { ...usual, ...given };
 }
 
 /** Updates between evaluations, checkpoints and copies, unless the environment has its own. */

@@ -22,7 +22,7 @@ import type { RunEvent, RunState, TrainListener, TrainResult } from "./progress.
 import { withShards } from "./plan.ts";
 import { Overlapped } from "./overlapped.ts";
 import { adoptStart, readStart, startingFrom, type Start } from "./start.ts";
-import { collectorEnv, defaultsOf, settle, trainingEnv, type Learning, type Settings } from "./settings.ts";
+import { collectorEnv, hyperparameters, settle, trainingEnv, type Learning, type Settings } from "./settings.ts";
 import { runOptionsOf, type TrainOptions } from "./options.ts";
 
 const LOWER = 0.5;
@@ -140,7 +140,7 @@ export class TrainingRun implements AsyncDisposable {
     return await makeFitting(id, options, async (fitting) => {
       const settings = settle(id, fitting);
       const { algo = "ppo", env = {}, replayFile, reuseReplay, modules = [] } = fitting;
-      const config = { ...defaultsOf(id, fitting).config, ...fitting.config };
+      const config = hyperparameters(id, fitting);
       const replay = { ...(replayFile === undefined ? {} : { replayFile }), reuseReplay: reuseReplay ?? false };
       const learning = { algo, config, ...replay, modules, start };
       return new TrainingRun(await make(id, settings, learning, env), settings, learning, env, memory);

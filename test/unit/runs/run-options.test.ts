@@ -1,7 +1,9 @@
 // flat settings of runs: which differences a run that goes on may have
 import { expect, test } from "vitest";
+import "../../../envs/index.ts";
 import { sacDiscreteConfig } from "../../../src/rl/sac-discrete/config.ts";
 import { differences, trainOptions } from "../../../src/runs/options.ts";
+import { hyperparameters } from "../../../src/runs/settings.ts";
 
 const CONFIG = { env: "CartPole", algo: "ppo", numEnvs: 64, gamma: 0.99, steps: 1000 };
 
@@ -37,4 +39,13 @@ test("a memory is refused by name where learners have none", () => {
   expect(() => sacDiscreteConfig(given)).toThrow(expect.objectContaining({ code: "unsupported-recurrent" }));
   for (const algo of ["ppo", "sac"])
     expect(trainOptions({ algo, recurrent: "gru" }).config).toEqual({ recurrent: "gru" });
+});
+
+test("a memory takes returns of one step where the environment has more, and those that are given", () => {
+  const nSteps = (config: object) => hyperparameters("InvertedPendulum-v5", { algo: "sac", config });
+  expect(nSteps({})).toMatchObject({ nSteps: 2, tau: 0.03 });
+  expect(nSteps({ recurrent: "none" })).toMatchObject({ nSteps: 2 });
+  expect(nSteps({ recurrent: "gru" })).toMatchObject({ tau: 0.03 });
+  expect(nSteps({ recurrent: "gru" })).not.toHaveProperty("nSteps");
+  expect(nSteps({ recurrent: "gru", nSteps: 3 })).toMatchObject({ nSteps: 3 });
 });
