@@ -2,6 +2,8 @@
 import { type Model } from "../model/model.ts";
 import { steadyBodies } from "./collision/steady-geoms.ts";
 
+/** Fixed geoms up to which their frames are kept where there is room: a read need not ask whether a geom is one of them. */
+const MOST_KEPT = 128;
 /** Fewer fixed geoms than these are as all others. */
 export const FEWEST_FIXED = 32;
 
@@ -17,4 +19,10 @@ export function fixedIds(model: Model, own: { has(field: string): boolean }): re
   const { turns } = steadyBodies(model);
   const fixed = still.filter((g) => !turns[geom_bodyid[g]]);
   return fixed.length < FEWEST_FIXED ? [] : fixed;
+}
+
+/** Of these, those whose frames are not kept beside others: where there is room for them, and they are not many, none. */
+export function leftOutIds(model: Model, own: { has(field: string): boolean }, hasRoom: boolean): readonly number[] {
+  const fixed = fixedIds(model, own);
+  return hasRoom && fixed.length <= MOST_KEPT ? [] : fixed;
 }

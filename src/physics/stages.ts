@@ -97,7 +97,11 @@ export const STAGES = {
     writes: ["crb", "M"],
   },
   factor_m: { doc: "the LᵀDL factors of M (mj_factorM)", reads: ["M"], writes: FACTORS },
-  collision: { doc: "contacts of pairs of geoms (mj_collision)", reads: [...GEOMS, "xpos"], writes: [] },
+  collision: {
+    doc: "contacts of pairs of geoms (mj_collision)",
+    reads: [...GEOMS, "xpos", "xquat", "xmat"],
+    writes: [],
+  },
   transmission: {
     doc: "lengths, velocities and moment arms of actuators (mj_transmission)",
     reads: [...JOINTS, ...ARMS],

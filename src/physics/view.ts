@@ -1,5 +1,6 @@
 // how stages see the model (constants or table reads) and the data (registers or indexed arrays)
 import { array, param, table, variable, type LocalArray, type Variable } from "../trace/control.ts";
+import { current } from "../trace/graph.ts";
 import type { TraceNode } from "../trace/nodes.ts";
 import { add, ge, isNode, max, min, mul, select, sub, type Int, type Scalar } from "../trace/scalar.ts";
 import type { Spatial, SpatialInertia } from "../trace/spatial.ts";
@@ -8,7 +9,7 @@ import { CorralError } from "../core/errors.ts";
 import { field as fieldRow, fieldShape, fieldSize, type Capacities, type FieldName } from "../model/fields.ts";
 import type { Model } from "../model/model.ts";
 import { hasLongSensors } from "../model/long-sensors.ts";
-import { fixedIds } from "./fixed-ids.ts";
+import { leftOutIds } from "./fixed-ids.ts";
 import { formOf, hasLoops, type KernelForm } from "./form.ts";
 import { assertDeclared } from "./stages.ts";
 
@@ -124,16 +125,25 @@ export class Field extends RowReader {
 
   /**
    * `indexed`: whether rows are read at runtime indices. Default: if code loops over rows. `kept`: how many rows are kept;
-   * `leaveOut` says what the others are.
+   * `leaveOut` says what the others are. `isScratch`: whether arrays may hold anything before they are written.
    */
-  constructor(name: string, length: number, width = 1, indexed = hasLoops(), kept = length / width) {
+  constructor(
+    name: string,
+    length: number,
+    width = 1,
+    indexed = hasLoops(),
+    kept = length / width,
+    isScratch: boolean = false,
+  ) {
     super();
     this.name = name;
     this.length = length;
     this.width = width;
     this.#components =
       indexed && length > 0
-        ? Array.from({ length: width }, (_, k) => array(width === 1 ? name : `${name}_${k}`, Math.max(kept, 1)))
+        ? Array.from({ length: width }, (_, k) =>
+            array(width === 1 ? name : `${name}_${k}`, Math.max(kept, 1), "f32", isScratch),
+          )
         : [];
   }
 
@@ -348,7 +358,7 @@ export function worldData(
           (name === "history" && size > LONG_HISTORY) ||
           (name === "sensordata" && hasLongSensors(model));
         const isFrame = name === "geom_xpos" || name === "geom_xmat";
-        const kept = isFrame ? model.ngeom - fixedIds(model, perWorld).length : undefined;
+        const kept = isFrame ? model.ngeom - leftOutIds(model, perWorld, current().roomy).length : undefined;
         field = new DataField(name, size, shape.length > 1 ? shape.at(-1) : 1, indexed || undefined, kept);
         fields.set(name, field);
       }

@@ -110,6 +110,7 @@ test("boxes with a margin have no boxes along the world's axes", async () => {
         pos: () => [0, 0, 0] as Vec3,
         mat: () => [1, 0, 0, 0, 1, 0, 0, 0, 1] as Mat3,
         body: () => ZERO3,
+        axes: () => [1, 0, 0, 0, 1, 0, 0, 0, 1] as Mat3,
       };
       hasBoxes.push(worldBoxes(modelView(model), frames, geomPairs(model)) !== undefined);
       return [0];

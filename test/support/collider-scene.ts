@@ -97,6 +97,7 @@ export function framesIn(x: Scalar[]): GeomFrames {
     pos: (g) => slice(mul(g, 12), 3) as Vec3,
     mat: (g) => slice(add(mul(g, 12), 3), 9) as Mat3,
     body: () => ZERO3,
+    axes: () => [1, 0, 0, 0, 1, 0, 0, 0, 1] as Mat3,
   };
 }
 

@@ -26,15 +26,17 @@ import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 import { fixedIn } from "./fixed-boxes.ts";
+import { CLUSTER, type Clustered, type Plane } from "./geom-clusters.ts";
+import { column } from "../../trace/vector.ts";
 import type { WorldBox } from "./geom-boxes.ts";
-import { gridsOf, WORD } from "./pair-grids.ts";
+import { gridsOf, WORD, type GridOrder } from "./pair-grids.ts";
 import { readRule, ruleOf } from "./pair-rule.ts";
 import { overlap, worldBoxes } from "./world-boxes.ts";
 
 /** Bits of a part of a word that is looked at together. */
 const BYTE = 8;
 /** Geoms that are tested against a box about all of them first. */
-const GROUP = 16;
+const GROUP = CLUSTER;
 /** Words of a row beyond which code loops over them, where private memory is a CPU's. */
 const MANY_WORDS = 8;
 /** Floating bodies beyond which worlds differ in what is near. */
@@ -44,6 +46,10 @@ const MOST_LOOSE = 3;
 interface NearRow {
   readonly any?: (group: Int) => Bool;
   readonly isNear: (column: Int) => Bool;
+  /** Of all in a box. */
+  readonly reaches?: (box: WorldBox) => Bool;
+  /** Of a group that is a cluster, by places in it. */
+  readonly inCluster?: (group: Int) => ((place: Int) => Bool) | undefined;
 }
 
 /** A table of whole numbers, two a word if they fit: tables that are small are read faster. */
@@ -68,8 +74,8 @@ export interface PairList {
 }
 
 /** The pairs that `eachNearPair` visits. */
-export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
-  const found = foundNear(m, frames, pairs, isApart);
+export function nearPairs(...[m, frames, pairs, isApart, clustered]: SearchOf): PairList {
+  const found = foundNear(m, frames, pairs, isApart, clustered);
   const list = array("near_list", pairs.length, "i32", true);
   const count = variable("near_count", 0, "i32");
   const keep = (k: Int) => {
@@ -81,7 +87,7 @@ export function nearPairs(...[m, frames, pairs, isApart]: SearchOf): PairList {
   return { count: count.get(), at: (i) => list.get(i) };
 }
 
-type SearchOf = readonly [ModelView, GeomFrames, GeomPairs, (pair: Int) => Bool];
+type SearchOf = readonly [ModelView, GeomFrames, GeomPairs, (pair: Int) => Bool, Clustered];
 
 /**
  * Runs `body` with the index of each pair whose bounding spheres, or a sphere and a plane, come within reach, in the
@@ -90,13 +96,9 @@ type SearchOf = readonly [ModelView, GeomFrames, GeomPairs, (pair: Int) => Bool]
  * a fiftieth of those at runtime indices. Reads geom_xpos, geom_xmat.
  */
 export function eachNearPair(
-  m: ModelView,
-  frames: GeomFrames,
-  pairs: GeomPairs,
-  isApart: (pair: Int) => Bool,
-  body: (pair: Int) => void,
+  ...[m, frames, pairs, isApart, clustered, body]: [...SearchOf, body: (pair: Int) => void]
 ): void {
-  const found = foundNear(m, frames, pairs, isApart);
+  const found = foundNear(m, frames, pairs, isApart, clustered);
   if (!areAlike(m)) eachOf(found, pairs.length, "boxes", (k) => when(isApart(k), () => clear(found, k)));
   eachOf(found, pairs.length, "near", body);
 }
@@ -106,17 +108,22 @@ const areAlike = ({ form, model }: ModelView): boolean =>
   form.hasRoom && model.jnt_type.filter((type) => type === mjtJoint.FREE).length <= MOST_LOOSE;
 
 /** A bit for each pair whose bounds come within reach; where worlds are alike, of those that are not apart. */
-function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
+function foundNear(...[m, frames, pairs, isApart, clustered]: SearchOf): LocalArray {
   // one bound for all: colliders tell exactly
   const look = pairs.kinds.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const count = Math.ceil(pairs.length / WORD);
-  const found = array("near", count, "u32");
+  const found = array("near", count, "u32", m.form.hasRoom);
   each(count, (w) => found.set(w, 0));
 
   const fixedOnes = fixedIn(m, pairs);
-  const boxes = m.form.hasRoom || fixedOnes.length > 0 ? worldBoxes(m, frames, pairs, fixedOnes) : undefined;
+  const boxes = m.form.hasRoom || fixedOnes.length > 0 ? worldBoxes(m, frames, pairs, fixedOnes, clustered) : undefined;
 
-  for (const { planes, grid } of gridsOf(m.model.ngeom, pairs, boxes?.fixed?.geoms ?? [])) {
+  const order: GridOrder = {
+    fixed: boxes?.fixed?.geoms ?? [],
+    clusters: boxes?.clusters.all.map(({ geoms }) => geoms) ?? [],
+    group: GROUP,
+  };
+  for (const { planes, grid } of gridsOf(m.model.ngeom, pairs, order)) {
     const { rows, columns, masks } = grid;
     const words = Math.ceil(columns.length / WORD);
     const bounds = (g: Int): Bounds => ({
@@ -127,15 +134,36 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
     const isLong = m.form.hasRoom && words > MANY_WORDS;
     const line = boxes && !planes ? boxes.inLine(columns, GROUP, isLong) : undefined;
     const columnAt = table("near_column", padded(columns), "i32");
+    /** The cluster of a group of columns. */
+    const clusterAt = (k: Int) => (isNode(k) ? undefined : boxes?.clusters.of(columns[GROUP * k]));
     const nearBox = (box: WorldBox): NearRow => ({
+      reaches: (other) => overlap(box, other),
       any: (k) => overlap(box, line!.around(k)),
       isNear: (c) => overlap(box, line!.of(c)),
+      inCluster: (k) => {
+        const cluster = clusterAt(k);
+        return cluster === undefined ? undefined : boxes!.clusters.within(cluster, box);
+      },
+    });
+    const hasClusters = boxes !== undefined && columns.some((g) => boxes.clusters.of(g) !== undefined);
+    const nearPlane = (plane: Plane): Omit<NearRow, "isNear"> => ({
+      any: (k) => {
+        const cluster = clusterAt(k);
+        return cluster === undefined || boxes!.clusters.anyBelow(cluster, plane, look);
+      },
+      inCluster: (k) => {
+        const cluster = clusterAt(k);
+        return cluster === undefined ? undefined : boxes!.clusters.below(cluster, plane, look);
+      },
     });
     const nearRow = (first: Int): NearRow => {
       if (line) return nearBox(boxes!.of(first));
       const row = bounds(first);
       const sphere = planes ? { ...row, rbound: 0 } : row;
-      return { isNear: (c) => near(sphere, bounds(columnAt(c)), look) };
+      const isNear = (c: Int) => near(sphere, bounds(columnAt(c)), look);
+      return planes && hasClusters
+        ? { isNear, ...nearPlane({ pos: row.pos, normal: column(row.mat, 2) }) }
+        : { isNear };
     };
     const geom = table("near_geom", rows, "i32");
     const mask = table("near_mask", masks, "i32");
@@ -144,7 +172,14 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
     const listed = rule ? undefined : halves("near_pair", grid.index());
     /** The pair of a row and a column; `cell` counts columns of all rows. */
     const pairAt = (r: Int, column: Int, cell: () => Int): Int => (byRule ? byRule(r, column) : listed!(cell()));
-    const rowBits = areAlike(m) ? array("near_row", words, "u32") : undefined;
+    const rowBits = areAlike(m) ? array("near_row", words, "u32", m.form.hasRoom) : undefined;
+
+    // words of clusters alone are passed over by geoms that are near none of them, all words by fixed geoms that are near nothing
+    const isOfCluster = (w: number) => clusterAt((WORD / GROUP) * w) !== undefined;
+    const firstOf = Array.from({ length: words }, (_, w) => w).find(isOfCluster);
+    const far = firstOf === undefined || isLong ? words : firstOf;
+    const farBox = far < words ? line?.aboutGroups?.((WORD / GROUP) * far) : undefined;
+    const whole = m.form.hasRoom ? line?.aboutGroups?.(0) : undefined;
 
     const visit = (r: Int, row: NearRow): void => {
       const test = (w: Int): void => {
@@ -152,7 +187,7 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
         const known = mask(at);
         rowBits?.set(w, toU32(0));
         when(ne(known, 0), () => {
-          const bits = nearBits(isLong ? words * WORD : columns.length, w, row);
+          const bits = nearBits(isLong ? words * WORD : columns.length, w, row, m.form.hasRoom ? known : undefined);
           if (rowBits) rowBits.set(w, band(bits, toU32(known)));
           else
             mark(found, band(bits, toU32(known)), (bit) =>
@@ -161,7 +196,15 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
         });
       };
       if (isLong) loop(words, test, { label: "broad_words" });
-      else for (let w = 0; w < words; w++) test(w);
+      else for (let w = 0; w < far; w++) test(w);
+      const rest = Array.from({ length: words - far }, (_, i) => far + i);
+      if (farBox && row.reaches)
+        when(
+          row.reaches(farBox),
+          () => rest.forEach(test),
+          () => rest.forEach((w) => rowBits?.set(w, toU32(0))),
+        );
+      else rest.forEach(test);
       if (!rowBits) return;
       eachTogether(rowBits, "boxes", (bit) => {
         const k = pairAt(r, bit, () => add(mul(mul(r, words), WORD), bit));
@@ -173,7 +216,11 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
       ? fixed.visit(
           rows,
           (box) => line!.anyGroup((group) => overlap(box, group)),
-          (r, box) => visit(r, nearBox(box)),
+          (r, box) => {
+            const all = () => visit(r, nearBox(box));
+            if (whole) when(overlap(box, whole), all);
+            else all();
+          },
         )
       : 0;
     loop(rows.length, (r) => visit(r, nearRow(geom(r))), { start: still, label: "broad" });
@@ -186,8 +233,11 @@ function foundNear(...[m, frames, pairs, isApart]: SearchOf): LocalArray {
 const padded = (columns: readonly number[]): number[] =>
   Array.from({ length: WORD * Math.ceil(columns.length / WORD) }, (_, c) => columns[c] ?? columns.at(-1)!);
 
-/** Which geoms of a word of so many columns come near the one of a row: bits, the lowest for the first. */
-function nearBits(columns: number, word: Int, { any, isNear }: NearRow): Int {
+/**
+ * Which geoms of a word of so many columns come near the one of a row: bits, the lowest for the first. `known`: those that make a
+ * pair with it.
+ */
+function nearBits(columns: number, word: Int, { any, isNear, inCluster }: NearRow, known?: Int): Int {
   const first = mul(word, WORD);
   const count = isNode(first) ? WORD : Math.min(WORD, columns - first);
   const of = (from: number, to: number): Int => {
@@ -195,12 +245,32 @@ function nearBits(columns: number, word: Int, { any, isNear }: NearRow): Int {
     for (let i = from; i < to; i++) bits = bor(bits, select(isNear(add(first, i)), (1 << i) >>> 0, 0, "u32"));
     return bits;
   };
-  if (!any || columns <= GROUP) return of(0, count);
+  /** Whether there is a pair among some bits: all worlds share that. */
+  const hasPair = (from: number, to: number) => ne(band(toU32(known!), ((2 ** (to - from) - 1) * 2 ** from) >>> 0), 0);
+  if (!any || (columns <= GROUP && !inCluster?.(0))) return of(0, count);
   const found = variable("near_bits", 0, "u32");
-  for (let from = 0; from < count; from += GROUP)
-    when(any(add(mul(word, WORD / GROUP), from / GROUP)), () =>
-      found.set(bor(found.get(), of(from, Math.min(from + GROUP, count)))),
-    );
+  for (let from = 0; from < count; from += GROUP) {
+    const group = add(mul(word, WORD / GROUP), from / GROUP);
+    const test = () =>
+      when(any(group), () => {
+        const isNearAt = inCluster?.(group);
+        if (!isNearAt) {
+          const to = Math.min(from + GROUP, count);
+          if (known === undefined) return found.set(bor(found.get(), of(from, to)));
+          for (let at = from; at < to; at += BYTE) {
+            const end = Math.min(at + BYTE, to);
+            when(hasPair(at, end), () => found.set(bor(found.get(), of(at, end))));
+          }
+          return;
+        }
+        loop(GROUP, (i) => found.set(bor(found.get(), select(isNearAt(i), shl(1, toU32(add(i, from))), 0, "u32"))), {
+          label: "cluster",
+        });
+      });
+    // all worlds skip a group without pairs
+    if (known === undefined) test();
+    else when(hasPair(from, from + GROUP), test);
+  }
   return found.get();
 }
 

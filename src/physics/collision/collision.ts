@@ -8,6 +8,8 @@ import { boxTest } from "./bounding-boxes.ts";
 import { clear, eachNearPair, eachOf, halves, nearPairs } from "./broad-phase.ts";
 import { contactPool } from "./contact-pool.ts";
 import { firstSlots, fixedSlots } from "./fixed-slots.ts";
+import { fixedIn } from "./fixed-boxes.ts";
+import { geomClusters, lateGeoms } from "./geom-clusters.ts";
 import { framesOf } from "./geom-frames.ts";
 import type { ContactSlots, PairAt } from "./contact-slots.ts";
 import { pairColliders, pairKind, type PairColliders, type PairKind } from "./pair-colliders.ts";
@@ -47,7 +49,7 @@ export function collision(m: ModelView, d: WorldData, pairs: GeomPairs, nconmax:
   const geoms = geomsAt(pairs);
 
   const store = isPool
-    ? contactPool({ pairs, ngeom: m.ngeom, geoms, slots: most, leans }, nconmax)
+    ? contactPool({ pairs, ngeom: m.ngeom, geoms, slots: most, leans, isCleared: !m.form.hasRoom }, nconmax)
     : fixedSlots(pairs, nconmax, leans);
   const visit: Search["visit"] = (pair, of, is) => {
     const [a, b] = [colliders.shape(pair.geom1), colliders.shape(pair.geom2)];
@@ -64,7 +66,7 @@ export function collision(m: ModelView, d: WorldData, pairs: GeomPairs, nconmax:
   const search = { m, d, pairs, kinds, frames, colliders, visit };
   if (isPool) inOrder(search, geoms);
   else kindByKind(search);
-  return store.contacts();
+  return isPool ? { ...store.contacts(), geomPos: frames.pos } : store.contacts();
 }
 
 /** The two geoms of a pair, by its index. */
@@ -79,8 +81,11 @@ function geomsAt({ length, geom1, geom2 }: GeomPairs): ((pair: Int) => Int)[] {
 }
 
 /** All near pairs in one runtime loop, whatever their kind. */
-function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: readonly ((pair: Int) => Int)[]): void {
-  frames.copy();
+function inOrder(search: Search, geoms: readonly ((pair: Int) => Int)[]): void {
+  const { m, d, pairs, kinds, frames, colliders, visit } = search;
+  const clusters = geomClusters(m, pairs, fixedIn(m, pairs));
+  const clustered = { clusters, late: lateGeoms(d, clusters), make: frames.make };
+  frames.copy(clustered.late);
   const names = [...new Set(kinds)];
   // by the types of the two geoms: there are few of them
   const numbers: number[] = Array(TYPES * TYPES).fill(-1);
@@ -105,9 +110,9 @@ function inOrder({ m, pairs, kinds, frames, colliders, visit }: Search, geoms: r
     visit({ place: k, geom1, geom2, margin: margin(k), gap: gap(k) }, names, is);
   };
   const { ahead } = colliders;
-  if (!ahead) return eachNearPair(m, frames, pairs, isApart, test);
+  if (!ahead) return eachNearPair(m, frames, pairs, isApart, clustered, test);
 
-  const list = nearPairs(m, frames, pairs, isApart);
+  const list = nearPairs(m, frames, pairs, isApart, clustered);
   const isSearched = (k: Int) => eq(kindOf(ends(k)), names.indexOf("convex"));
   const at = variable("near_at", 0, "i32");
   loop(

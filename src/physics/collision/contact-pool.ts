@@ -23,22 +23,25 @@ interface Pooled {
   readonly slots: number;
   /** Whether some collider chooses the tangent of its frames. */
   readonly leans: boolean;
+  /** Whether room without a contact is zero when a kernel begins; clearing it takes as long as many instructions. */
+  readonly isCleared: boolean;
 }
 
 /** Room for the first `nconmax` contacts of pairs that come in their order. */
-export function contactPool({ pairs, ngeom, geoms, slots, leans }: Pooled, nconmax: number): ContactStore {
+export function contactPool({ pairs, ngeom, geoms, slots, leans, isCleared }: Pooled, nconmax: number): ContactStore {
   const most = pairs.total((p) => p.ncon);
   const capacity = Math.min(nconmax, most);
   const size = Math.max(1, capacity);
-  const dist = array("con_dist", size);
-  const vector = (name: string, length: number) => [0, 1, 2].map((k) => array(`${name}${k}`, length));
+  const dist = array("con_dist", size, "f32", !isCleared);
+  const vector = (name: string, length: number) =>
+    [0, 1, 2].map((k) => array(`${name}${k}`, length, "f32", !isCleared));
   const [pos, normal, tangent] = ["con_pos", "con_normal", "con_tangent"].map((name) => vector(name, size));
-  const pairAt = array("con_pair", size, "i32");
+  const pairAt = array("con_pair", size, "i32", !isCleared);
   const count = variable("contacts", 0, "i32");
 
   // the candidates of one pair: whatever collider found them, they are kept in one place
   const candidate = {
-    dist: array("candidate_dist", slots),
+    dist: array("candidate_dist", slots, "f32", !isCleared),
     pos: vector("candidate_pos", slots),
     normal: vector("candidate_normal", slots),
     tangent: vector("candidate_tangent", slots),

@@ -33,6 +33,8 @@ export interface ContactSlots {
   dist(slot: Int): Scalar;
   pos(slot: Int): Vec3;
   frame(slot: Int): Mat3;
+  /** Where a geom is that has a contact, by an index known only at run time: where frames can be read so. */
+  readonly geomPos?: (geom: Int) => Vec3;
   /** Runs `body` for each contact that is kept, in a runtime loop. */
   each(body: (index: Int, slot: Int) => void): void;
 }

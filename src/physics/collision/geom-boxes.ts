@@ -24,6 +24,9 @@ export interface WorldBox {
 /** Whether a geom has a box. */
 export const isBoxed = ({ geom_type }: Model, g: number): boolean => BOXED.has(geom_type[g]);
 
+/** Whether it is round, so that an ellipsoid may surround the box within it. */
+export const isRounded = ({ geom_type }: Model, g: number): boolean => ROUND.has(geom_type[g]);
+
 /** Centre and half size of the box of a geom. */
 export function boxOf(model: Model, g: number): Record<"centre" | "half", Vec3> {
   if (!isBoxed(model, g)) return { centre: [0, 0, 0], half: [UNBOUNDED, UNBOUNDED, UNBOUNDED] };

@@ -17,27 +17,57 @@ export interface Grid {
   index(): Int32Array;
 }
 
-/** Where each of some geoms is among them, by the geom. */
+/** Where each of some geoms is among them first, by the geom. */
 function placesOf(ids: readonly number[], ngeom: number): Int32Array {
   const places = new Int32Array(ngeom);
-  ids.forEach((g, place) => (places[g] = place));
+  for (let place = ids.length - 1; place >= 0; place--) places[ids[place]] = place;
   return places;
 }
 
-/** The pairs named by their indices. Rows of fixed geoms come first, as `order` has them. */
-function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: boolean, order: readonly number[]): Grid {
+/** How grids are laid out. */
+export interface GridOrder {
+  /** Geoms that nothing moves: always rows, the first ones, in this order. */
+  readonly fixed: readonly number[];
+  /** Geoms that are columns wherever the other one is of no cluster, whole clusters side by side. */
+  readonly clusters: readonly (readonly number[])[];
+  /** Columns of a cluster; those of geoms that are of none are a multiple of it. */
+  readonly group: number;
+}
+
+/** Columns in groups: those of no cluster, then whole clusters. The last geom of a group stands where it has no more. */
+function inGroups(columns: readonly number[], { clusters, group }: GridOrder): readonly number[] {
+  const here = new Set(columns);
+  const met = clusters.filter((cluster) => cluster.some((g) => here.has(g)));
+  if (met.length === 0) return columns;
+  for (const g of met.flat()) here.delete(g);
+  return [[...here], ...met].flatMap((all) =>
+    Array.from({ length: group * Math.ceil(all.length / group) }, (_, i) => all[i] ?? all.at(-1)!),
+  );
+}
+
+/** The pairs named by their indices. Rows of fixed geoms come first. */
+function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: boolean, order: GridOrder): Grid {
   // places from 1 on; 0: not among them
   const place = new Int32Array(ngeom);
-  order.forEach((g, i) => (place[g] = i + 1));
-  // a plane comes first, then what is fixed; of others the lower geom, so that half of the words of a row are empty
-  const isFirst = (geom1: number, geom2: number) => planes || place[geom1] > 0 || (place[geom2] === 0 && geom1 < geom2);
+  if (!planes) order.fixed.forEach((g, i) => (place[g] = i + 1));
+  const isOfCluster = new Uint8Array(ngeom);
+  for (const g of order.clusters.flat()) isOfCluster[g] = 1;
+  // a plane comes first, then what is fixed, last what is of a cluster; of others the lower geom, so that half of the words of a
+  // row are empty
+  const isFirst = (geom1: number, geom2: number): boolean => {
+    if (planes || place[geom1] > 0) return true;
+    if (place[geom2] > 0) return false;
+    const later = isOfCluster[geom1] - isOfCluster[geom2];
+    return later < 0 || (later === 0 && geom1 < geom2);
+  };
   const [inRows, inColumns] = [new Uint8Array(ngeom), new Uint8Array(ngeom)];
   for (let i = 0; i < members.length; i++) {
     const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
     const is = isFirst(geom1, geom2);
     inRows[is ? geom1 : geom2] = inColumns[is ? geom2 : geom1] = 1;
   }
-  const [firsts, columns] = [inRows, inColumns].map((met) => Array.from(met.keys()).filter((g) => met[g] === 1));
+  const [firsts, seconds] = [inRows, inColumns].map((met) => Array.from(met.keys()).filter((g) => met[g] === 1));
+  const columns = inGroups(seconds, order);
   const [others, fixed] = [false, true].map((is) => firsts.filter((g) => place[g] > 0 === is));
   const rows = [...fixed.sort((a, b) => place[a] - place[b]), ...others];
   const words = Math.ceil(columns.length / WORD);
@@ -60,7 +90,7 @@ function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: bo
 }
 
 /** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
-export function gridsOf(ngeom: number, pairs: GeomPairs, order: readonly number[]): { planes: boolean; grid: Grid }[] {
+export function gridsOf(ngeom: number, pairs: GeomPairs, order: GridOrder): { planes: boolean; grid: Grid }[] {
   const groups = new Map<number, { members: Int32Array; count: number }>();
   const seen = new Map<number, number>();
   // explicit pairs alone are named twice
@@ -85,6 +115,6 @@ export function gridsOf(ngeom: number, pairs: GeomPairs, order: readonly number[
   }
   return [...groups].map(([key, { members, count }]) => {
     const planes = key % 2 === 1;
-    return { planes, grid: gridOf(pairs, ngeom, members.subarray(0, count), planes, planes ? [] : order) };
+    return { planes, grid: gridOf(pairs, ngeom, members.subarray(0, count), planes, order) };
   });
 }

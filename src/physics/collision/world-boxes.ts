@@ -2,10 +2,17 @@
 import { array, loop, table, variable, type LocalArray } from "../../trace/control.ts";
 import { abs, add, and, ge, le, max, min, mul, ne, or, select, sub, type Bool, type Int } from "../../trace/scalar.ts";
 import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
-import { mjtGeom } from "../../model/enums.ts";
-import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
-import { boxesOf, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
+import { boxesOf, isRounded, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedBoxes, fixedIn, type FixedBoxes } from "./fixed-boxes.ts";
+import {
+  clusterBoxes,
+  hasWorldBoxes,
+  isSolid,
+  NO_CLUSTERS,
+  type ClusterBoxes,
+  type Clustered,
+} from "./geom-clusters.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
@@ -16,6 +23,8 @@ export interface WorldBoxes {
   inLine(geoms: readonly number[], size: number, loops: boolean): BoxLine;
   /** Of geoms that nothing moves, if there are many: `of` has none of theirs. */
   readonly fixed: FixedBoxes | undefined;
+  /** Of bodies with many geoms: `of` has only those that are rows of a grid. */
+  readonly clusters: ClusterBoxes;
 }
 
 /** Boxes of geoms by their places in a line. */
@@ -25,9 +34,9 @@ export interface BoxLine {
   around(group: Int): WorldBox;
   /** Whether something is true of any group. */
   anyGroup(is: (group: WorldBox) => Bool): Bool;
+  /** About groups from one on; not where code loops over them. */
+  aboutGroups?(from: number, to?: number): WorldBox;
 }
-
-const { PLANE, BOX } = mjtGeom;
 
 /**
  * Makes the boxes of all geoms of the pairs, planes aside. None where worlds have sizes of their own, or two boxes a
@@ -39,30 +48,34 @@ export function worldBoxes(
   frames: GeomFrames,
   all: GeomPairs,
   fixed = fixedIn(m, all),
+  clustered: Clustered = NO_CLUSTERS,
 ): WorldBoxes | undefined {
-  const isSolid = ({ type1 }: PairNumbers) => type1 !== PLANE;
+  if (!hasWorldBoxes(m, all)) return undefined;
   const pairs = all.kinds.filter(isSolid);
-  const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
-  if (m.geom_size.isOwn || pairs.length === 0 || pairs.some(isWide)) return undefined;
   const reach = pairs.reduce((most, p) => Math.max(most, p.margin + p.gap), -Infinity);
   const isFixed = new Set(fixed);
-  const geoms = all.geoms(isSolid).filter((g) => !isFixed.has(g));
+  const isColumn = new Set(clustered.clusters.flatMap(({ geoms: of, hasRows }) => (hasRows ? [] : of)));
+  const moving = all.geoms(isSolid).filter((g) => !isFixed.has(g) && !isColumn.has(g));
+  // those that an ellipsoid surrounds come last, where there is room for it
+  const geoms = m.form.hasRoom ? moving.toSorted((a, b) => +isRounded(m.model, a) - +isRounded(m.model, b)) : moving;
   const place = new Map(geoms.map((g, i) => [g, i]));
+  const flat = geoms.filter((g) => !isRounded(m.model, g)).length;
   const placeOf = table(
     "box_place",
     Array.from({ length: m.ngeom }, (_, g) => place.get(g) ?? 0),
     "i32",
   );
-  const [low, high] = ["low", "high"].map((end) => [0, 1, 2].map((k) => array(`box_${end}${k}`, geoms.length)));
+  const [low, high] = ["low", "high"].map((end) =>
+    [0, 1, 2].map((k) => array(`box_${end}${k}`, geoms.length, "f32", m.form.hasRoom)),
+  );
   const { centre, half, round } = boxesOf(m);
-  const geom = table("box_geom", geoms, "i32");
-  loop(
-    geoms.length,
-    (i) => {
+  const bounds = (from: number, to: number, isRound: boolean) => {
+    const geom = table("box_geom", geoms, "i32");
+    const bound = (i: Int) => {
       const g = geom(i);
       const [pos, mat, radius] = [frames.pos(g), frames.mat(g), m.geom_rbound.at(g)];
       const at = add3(pos, mulMatVec(mat, centre(g)));
-      const [sizes, ellipsoid] = [half(g), round?.(g)];
+      const [sizes, ellipsoid] = [half(g), isRound ? round?.(g) : undefined];
       [0, 1, 2].forEach((k) => {
         const extent = reachAlong(sizes, ellipsoid, (j) => column(mat, j)[k]);
         // sums and differences round by the size of the position
@@ -70,9 +83,12 @@ export function worldBoxes(
         low[k].set(i, sub(max(sub(at[k], extent), sub(pos[k], radius)), slack));
         high[k].set(i, add(min(add(at[k], extent), add(pos[k], radius)), slack));
       });
-    },
-    { label: "bounds" },
-  );
+    };
+    if (to > from) loop(to, bound, { start: from, label: "bounds" });
+  };
+  if (round) bounds(0, flat, false);
+  bounds(round ? flat : 0, geoms.length, true);
+  const clusters = clusterBoxes(m, frames, clustered, reach);
   const at = (i: Int) => boxAt(low, high, i);
   const of = (g: Int): WorldBox => at(typeof g === "number" ? place.get(g)! : placeOf(g));
   const still = fixed.length > 0 ? fixedBoxes(m, frames, fixed, reach) : undefined;
@@ -83,19 +99,22 @@ export function worldBoxes(
         size,
         at,
       );
-    const groups = Array.from({ length: Math.ceil(line.length / size) }, (_, k) =>
-      line
+    const groups = Array.from({ length: Math.ceil(line.length / size) }, (_, k) => {
+      const cluster = clusters.of(line[size * k]);
+      if (cluster !== undefined) return clusters.around(cluster);
+      return line
         .slice(size * k, size * (k + 1))
         .map(of)
-        .reduce(about),
-    );
+        .reduce(about);
+    });
     return {
       of: (i) => of(line[i as number]),
       around: (k) => groups[k as number],
       anyGroup: (is) => groups.map(is).reduce(or),
+      aboutGroups: (from, to) => groups.slice(from, to).reduce(about),
     };
   };
-  return { of, inLine, fixed: still };
+  return { of, inLine, fixed: still, clusters };
 }
 
 /** Boxes about groups are kept. The last box stands where a group has no more. */

@@ -6,6 +6,7 @@ import {
   div,
   eq,
   gt,
+  isNode,
   max,
   min,
   mul,
@@ -53,6 +54,9 @@ export interface ContactArm {
 /** Beyond this squared sine between normal and capsule the place along the segment follows from both. */
 const OBLIQUE = 1e-3;
 
+/** Geoms beyond which what their contacts need of them is made for each contact, not for each of them. */
+const MANY_GEOMS = 64;
+
 /** How the arms of contacts are read, at a slot known only at run time. */
 export type ContactArms = (slot: Int, which: 0 | 1) => ContactArm;
 
@@ -60,21 +64,33 @@ export type ContactArms = (slot: Int, which: 0 | 1) => ContactArm;
 function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactArms {
   const { model } = m;
   const geoms = [...new Set(slots.pairs.flatMap((p) => [p.geom1, p.geom2]))];
-  const field = (name: string, at: (geom: number) => Vec3): Field => {
+  // of many geoms few have contacts
+  const places = m.form.hasRoom && geoms.length > MANY_GEOMS ? slots.geomPos : undefined;
+  const isLate = places !== undefined;
+  const quat = isLate ? indexed(d.xquat) : d.xquat;
+  const field = (name: string, of: (geom: Int) => Vec3): ((geom: Int) => Vec3) => {
+    if (isLate) return of;
     const values = new Field(name, 3 * geoms.length, 3, true);
-    geoms.forEach((g, i) => values.setRow(i, at(g)));
-    return values;
+    geoms.forEach((g, i) => values.setRow(i, of(g)));
+    return values.vec3;
   };
-  const turned = (geom: number, local: Vec3) => rotate(d.xquat.quat(model.geom_bodyid[geom]), local);
-  const centre = field("arm_centre", (g) => d.geom_xpos.vec3(g));
+  const turned = (geom: Int, local: Vec3) => rotate(quat.quat(m.geom_bodyid.at(geom)), local);
+  const centre = field("arm_centre", places ?? d.geom_xpos.vec3);
   const arm = field("arm_geom", (g) => turned(g, m.geom_pos.vec3(g)));
   const isCapsule = (g: number) => model.geom_type[g] === mjtGeom.CAPSULE;
+  const along = (g: Int): Vec3 => turned(g, rotate(m.geom_quat.quat(g), [0, 0, 1]));
   const axis = geoms.some(isCapsule)
-    ? field("arm_axis", (g) => (isCapsule(g) ? turned(g, rotate(m.geom_quat.quat(g), [0, 0, 1])) : [0, 0, 0]))
+    ? field("arm_axis", (g) =>
+        isNode(g)
+          ? select3(eq(m.geom_type.at(g), mjtGeom.CAPSULE), along(g), [0, 0, 0])
+          : isCapsule(g)
+            ? along(g)
+            : [0, 0, 0],
+      )
     : undefined;
   const isRound = (g: number) => isCapsule(g) || model.geom_type[g] === mjtGeom.SPHERE;
   const ends = (["geom1", "geom2"] as const).map((end) => ({
-    place: slots.ofGeom(`arm_${end}`, end, (g) => geoms.indexOf(g), "i32"),
+    place: slots.ofGeom(`arm_${end}`, end, (g) => (isLate ? g : geoms.indexOf(g)), "i32"),
     round: slots.ofGeom(`arm_round_${end}`, end, (g) => Number(isRound(g)), "i32"),
     half: slots.ofGeom(`arm_half_${end}`, end, (g) => (isCapsule(g) ? m.geom_size.at(3 * g + 1) : 0)),
     radius: slots.ofGeom(`arm_radius_${end}`, end, (g) => (isCapsule(g) ? m.geom_size.at(3 * g) : 0)),
@@ -84,14 +100,14 @@ function contactArms(m: ModelView, d: WorldData, slots: ContactSlots): ContactAr
     const { place, round, half, radius } = ends[which];
     const at = place(slot);
     const normal = row(slots.frame(slot), 0);
-    const from = sub3(slots.pos(slot), centre.vec3(at));
+    const from = sub3(slots.pos(slot), centre(at));
     const reach = () => mul(which === 0 ? 1 : -1, add(radius(slot), mul(0.5, slots.dist(slot))));
-    const t = axis ? alongSegment(axis.vec3(at), normal, from, half(slot), reach()) : 0;
-    const offset = axis ? scale3(axis.vec3(at), t) : ([0, 0, 0] as const);
+    const t = axis ? alongSegment(axis(at), normal, from, half(slot), reach()) : 0;
+    const offset = axis ? scale3(axis(at), t) : ([0, 0, 0] as const);
     const rounded = eq(round(slot), 1);
     const off = from.map((x, k) => select(rounded, offset[k], x)) as unknown as Vec3;
     return {
-      base: add3(arm.vec3(at), off),
+      base: add3(arm(at), off),
       along: select(rounded, dot3(sub3(from, offset), normal), 0),
       isRound: rounded,
     };

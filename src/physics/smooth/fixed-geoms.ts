@@ -3,7 +3,7 @@ import { array, table, variable, type LocalArray, type Variable } from "../../tr
 import { add, isNode, type Int } from "../../trace/scalar.ts";
 import { add3, quatToMat, rotate, type Vec3 } from "../../trace/vector.ts";
 import { product, quatAt, steadyBodies } from "../collision/steady-geoms.ts";
-import { fixedIds } from "../fixed-ids.ts";
+import { fixedIds, leftOutIds } from "../fixed-ids.ts";
 import { ownFields, type LeftOut, type ModelView, type WorldData } from "../view.ts";
 
 /** What there is of a geom beside a body whose place worlds have of their own, or beside the world's origin (m). */
@@ -75,7 +75,10 @@ export class BodyPlaces {
 /** Those of a trace's data: a kernel finds frames in several branches, and reads them after all of these. */
 const kept = new WeakMap<WorldData, BodyPlaces>();
 
-/** Leaves the frames of fixed geoms out of what is kept of geoms, once bodies are where they are. Returns the others. */
+/**
+ * Leaves the frames of fixed geoms out of what is kept of geoms, once bodies are where they are; where they may be kept sets them.
+ * Returns the others.
+ */
 export function leaveOutFixed(m: ModelView, d: WorldData): readonly number[] {
   const fixed = fixedGeoms(m);
   const isFixed = new Set(fixed);
@@ -85,6 +88,13 @@ export function leaveOutFixed(m: ModelView, d: WorldData): readonly number[] {
   const bodies = kept.get(d) ?? new BodyPlaces(frames.map(({ body }) => body));
   kept.set(d, bodies);
   bodies.set((body) => d.xpos.vec3(body));
+  if (leftOutIds(m.model, ownFields(m), m.form.hasRoom).length === 0) {
+    frames.forEach(({ geom, at, mat }, i) => {
+      d.geom_xpos.setRow(geom, add3(at as never as Vec3, bodies.get(i)));
+      d.geom_xmat.setRow(geom, mat);
+    });
+    return moving;
+  }
   const places: number[] = Array(m.ngeom).fill(0);
   [...moving, ...fixed].forEach((g, i) => (places[g] = i));
   const placeOf = table("frame_place", places, "i32");

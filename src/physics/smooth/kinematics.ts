@@ -10,6 +10,7 @@ import {
   quatToMat,
   rotate,
   sub3,
+  type Mat3,
   type Quat,
   type Vec3,
 } from "../../trace/vector.ts";
@@ -79,11 +80,17 @@ function attach(
   each(count, (place) => {
     const i = idOf(place);
     const body = bodyid(i);
-    const frame = d.xquat.quat(body);
-    xpos.setRow(i, add3(d.xpos.vec3(body), rotate(frame, pos(i))));
-    xmat.setRow(i, quatToMat(mulQuat(frame, quat(i))));
+    const at = attached(d.xpos.vec3(body), d.xquat.quat(body), pos(i), quat(i));
+    xpos.setRow(i, at.pos);
+    xmat.setRow(i, at.mat);
   });
 }
+
+/** The frame of what has a place and a quaternion beside its body. */
+export const attached = (xpos: Vec3, xquat: Quat, pos: Vec3, quat: Quat): { pos: Vec3; mat: Mat3 } => ({
+  pos: add3(xpos, rotate(xquat, pos)),
+  mat: quatToMat(mulQuat(xquat, quat)),
+});
 
 function bodyFrame(m: ModelView, d: WorldData, i: Int, parent: Int): void {
   const frame = movingFrame();

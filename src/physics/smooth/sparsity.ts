@@ -303,18 +303,23 @@ export function copyField(from: Field, to: Field): void {
   each(to.rows, (i: Int) => to.setRow(i, from.slice(i, to.width)));
 }
 
-/** A field that can be read at runtime indices: itself, or a copy of its registers. */
-export function indexed(field: Field): Field {
+const NONE: ReadonlySet<number> = new Set();
+
+/**
+ * A field that can be read at runtime indices: itself, or a copy of its registers, in which rows that come `late` are not set.
+ * `isScratch`: whether they may hold anything before they are.
+ */
+export function indexed(field: Field, late: ReadonlySet<number> = NONE, isScratch: boolean = false): Field {
   if (field.isIndexed) return field;
   const { leftOut } = field;
-  const copy = new Field(field.name, field.length, field.width, true, leftOut?.kept);
-  if (!leftOut) {
+  const copy = new Field(field.name, field.length, field.width, true, leftOut?.kept, isScratch);
+  if (!leftOut && late.size === 0) {
     copyField(field, copy);
     return copy;
   }
-  copy.leaveOut(leftOut);
+  if (leftOut) copy.leaveOut(leftOut);
   for (let i = 0; i < field.rows; i++) {
-    if ((leftOut.placeOf(i) as number) >= leftOut.kept) continue;
+    if (late.has(i) || (leftOut && (leftOut.placeOf(i) as number) >= leftOut.kept)) continue;
     copy.setRow(i, field.slice(i, copy.width));
   }
   return copy;

@@ -20,7 +20,8 @@ function scene(ground = "", rest = "", geom: (i: number) => string = () => "sphe
   );
 }
 
-const gridsIn = (model: Model): Grid[] => gridsOf(model.ngeom, geomPairs(model), []).map(({ grid }) => grid);
+const gridsIn = (model: Model): Grid[] =>
+  gridsOf(model.ngeom, geomPairs(model), { fixed: [], clusters: [], group: 16 }).map(({ grid }) => grid);
 
 test.each(["javascript", "wasm"])("the pair of every row and column is that of the list: %s", async (way) => {
   const model = await scene();
