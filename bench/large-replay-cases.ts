@@ -27,6 +27,7 @@ const LARGE = {
 export const LARGE_REPLAY_CASES: Readonly<Record<string, LargeReplayCase>> = {
   ppo: { algo: "ppo" },
   small: { algo: "sac" },
-  // the settings of decision 0086
+  // the settings of decision 0086, and with both norms
   large: { algo: "sac", numEnvs: 1024, config: LARGE },
+  normed: { algo: "sac", numEnvs: 1024, config: { ...LARGE, layerNorm: true, normalizeObservations: true } },
 };
