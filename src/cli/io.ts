@@ -104,6 +104,7 @@ export function parse<const O extends Options>(args: string[], options: O, posit
 /** What other programs call a flag. */
 const OTHERS_CALL: Readonly<Record<string, readonly string[]>> = {
   out: ["dir", "folder", "output", "logdir", "log-dir", "save-dir", "o"],
+  to: ["out", "output", "file", "o"],
   envs: ["num-envs", "worlds", "n-envs", "num-worlds"],
   steps: ["timesteps", "total-timesteps", "total-steps", "max-steps"],
 };
