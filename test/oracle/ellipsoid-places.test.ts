@@ -1,4 +1,4 @@
-// ellipsoids deep in other geoms: contacts where MuJoCo's search ends, which is not the least overlap
+// ellipsoids deep in other geoms, and spheres and capsules deep in hulls: contacts where MuJoCo's search ends, which is not the least overlap
 import { expect, test } from "vitest";
 import { contactShare } from "../support/contact-share.ts";
 import { anyhow, BALL } from "../support/deep-poses.ts";
@@ -16,9 +16,18 @@ const OTHERS = {
   "an ellipsoid": `type="ellipsoid" size=".03 .02 .045"`,
 };
 
-const scene = (other: string, margin: number): string => `<mujoco><asset><mesh name="ball" vertex="${BALL}"/></asset>
+const CORES = {
+  "a sphere": `type="sphere" size=".025"`,
+  "a capsule": `type="capsule" size=".02 .03"`,
+};
+
+const scene = (
+  other: string,
+  margin: number,
+  first = `type="ellipsoid" size=".026 .035 .015"`,
+): string => `<mujoco><asset><mesh name="ball" vertex="${BALL}"/></asset>
 <default><geom mass="1" margin="${margin}"/></default><worldbody>
-<body><freejoint/><geom type="ellipsoid" size=".026 .035 .015"/></body>
+<body><freejoint/><geom ${first}/></body>
 <body><freejoint/><geom ${other}/></body></worldbody></mujoco>`;
 
 const cases = Object.entries(OTHERS).flatMap(([name, other]) => [0, 0.01].map((margin) => ({ name, other, margin })));
@@ -32,3 +41,13 @@ test.each(cases)(
     expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(hullPaths.value);
   },
 );
+
+const cores = Object.entries(CORES).flatMap(([name, core]) => [0, 0.01].map((margin) => ({ name, core, margin })));
+
+test.each(cores)("in float64 $name meets a hull where it does in MuJoCo, margin $margin", async ({ core, margin }) => {
+  const poses = Array.from({ length: POSES }, (_, i) => anyhow(SEED, i));
+  const xml = scene(OTHERS["a hull"], margin, core);
+  const { touching, share } = await contactShare(xml, poses, "float64", cylinderPlaces.apart.value);
+  expect(touching).toBeGreaterThan(POSES / 2);
+  expect(share, `of ${touching}, seed ${SEED}`).toBeGreaterThan(hullPaths.value);
+});

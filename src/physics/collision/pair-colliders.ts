@@ -45,7 +45,7 @@ import { Prisms } from "./hfield.ts";
 import { prismContacts } from "./prism-contacts.ts";
 import { halves } from "./broad-phase.ts";
 import type { GeomFrames } from "./geom-frames.ts";
-import { FLAT, hasSteps, isFlat, isInOval, isOval, isRound, mayTurn, POINT } from "./searched-kinds.ts";
+import { FLAT, hasSteps, isFlat, isOval, isRound, isShrunk, mayTurn, POINT } from "./searched-kinds.ts";
 import { steadyGeoms } from "./steady-geoms.ts";
 import type { ModelView } from "../view.ts";
 
@@ -144,7 +144,7 @@ export function pairColliders(
   // float32 loses the path of hulls whose sides are fine
   const flats = current().exact && searched.some((p) => p.margin + p.gap <= 0 && isFlat(p));
   const ovals = current().exact && searched.some(isOval);
-  const shrunk = current().exact && searched.some(isInOval);
+  const shrunk = current().exact && searched.some(isShrunk);
   const options = { ...searchOptions(model), margins, rounds, flats, ovals, shrunk };
   const hasFields = kinds1.includes(mjtGeom.HFIELD);
   const fields = hasFields ? new Elevations(model.surfaces!) : undefined;

@@ -22,9 +22,9 @@ export const isFlat = ({ type1, type2 }: PairNumbers): boolean =>
 export const isOval = ({ type1, type2 }: PairNumbers): boolean =>
   type1 === ELLIPSOID && (type2 === ELLIPSOID || FLAT.includes(type2));
 
-/** A sphere or a capsule with an ellipsoid. */
-export const isInOval = ({ type1, type2 }: PairNumbers): boolean =>
-  (type1 === SPHERE || type1 === CAPSULE) && type2 === ELLIPSOID;
+/** A sphere or a capsule, which MuJoCo shrinks to its core, with an ellipsoid or a hull. */
+export const isShrunk = ({ type1, type2 }: PairNumbers): boolean =>
+  (type1 === SPHERE || type1 === CAPSULE) && (type2 === ELLIPSOID || type2 === MESH);
 
 export const mayTurn = ({ type1, type2, margin, gap }: PairNumbers): boolean => {
   const types = [type1, type2];

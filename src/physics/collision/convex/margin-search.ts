@@ -98,14 +98,16 @@ export function marginSearch(
     const named = or(round, flat);
     const isOval = options.ovals ? and(a.is(mjtGeom.ELLIPSOID), or(second, b.is(mjtGeom.ELLIPSOID))) : false;
     const inCylinder = options.capsules ? and(a.is(mjtGeom.CAPSULE), b.is(mjtGeom.CYLINDER)) : false;
-    const inOval = options.shrunk ? and(a.is(mjtGeom.SPHERE, mjtGeom.CAPSULE), b.is(mjtGeom.ELLIPSOID)) : false;
-    const isDeep = or(inCylinder, inOval);
+    const sunk = options.shrunk
+      ? and(a.is(mjtGeom.SPHERE, mjtGeom.CAPSULE), b.is(mjtGeom.ELLIPSOID, mjtGeom.MESH))
+      : false;
+    const isDeep = or(inCylinder, sunk);
     // the whole sphere or capsule, whose core is a point or a segment, and what is left for a margin
     const swell = isDeep === false ? 0 : select(isDeep, a.rounding, 0);
     const margin = isDeep === false ? reach : sub(reach, swell);
-    // the other search tells whether a core is in an ellipsoid, which alone has its half of the margin then
-    const made = isMade || inOval !== false ? otherwise(a, b, frame, reach) : undefined;
-    const inside = inOval === false ? false : and(inOval, le(made!.distance, mul(0.5, margin)));
+    // the other search tells whether a core is in the other shape, which alone has its half of the margin then
+    const made = isMade || sunk !== false ? otherwise(a, b, frame, reach) : undefined;
+    const inside = sunk === false ? false : and(sunk, le(made!.distance, mul(0.5, margin)));
     const deep = or(and(inCylinder, le(margin, 0)), inside);
     const own = and(
       and(where, made?.hit ?? true),

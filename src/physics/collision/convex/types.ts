@@ -119,7 +119,7 @@ export interface ConvexOptions {
   readonly flats?: boolean;
   /** Whether an ellipsoid may meet a cylinder, a box, a hull or another, in float64: those are searched so too. */
   readonly ovals?: boolean;
-  /** Whether a sphere or a capsule may be so deep in an ellipsoid that its centre or axis is, in float64: so are those. */
+  /** Whether a sphere or a capsule may be so deep in an ellipsoid or a hull that its centre or axis is, in float64: so are those. */
   readonly shrunk?: boolean;
   /** Whether a capsule may be so deep in a cylinder that its axis is: in float64 those are searched so too. */
   readonly capsules?: boolean;
