@@ -6,7 +6,7 @@ import { hostTree } from "../model/host-files.ts";
 import { treePath } from "../model/model-file.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { movedUrdf } from "../model/urdf.ts";
-import { mendUrdf } from "../scaffold/mended-urdf.ts";
+import { collidingUrdf, mendUrdf } from "../scaffold/mended-urdf.ts";
 import { UsageError } from "./io.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -20,26 +20,36 @@ export interface LoadedUrdf {
 const refusedByMujoco = (error: unknown): error is CorralError =>
   error instanceof CorralError && error.code === "model-compile";
 
+/** What is seen may be in files that are missing, or that MuJoCo cannot read: then nothing collides. */
+const unread = (error: unknown): undefined => {
+  if (error instanceof UsageError) throw error;
+};
+
 /**
- * The model of a URDF. Where MuJoCo refuses what a small mend ends, a copy with that is written.
+ * The model of a URDF. Where MuJoCo refuses what a small mend ends, or nothing collides of what `stands`, a copy with that is written.
  * @throws CorralError model-compile, MuJoCo's words on the URDF as it was, where no mend helps
  */
-export async function loadUrdf(path: string, copy: string): Promise<LoadedUrdf> {
+export async function loadUrdf(path: string, copy: string, stands = false): Promise<LoadedUrdf> {
+  const isFile = /\.(urdf|xml)$/i.test(path) && existsSync(path);
   try {
-    return { model: await loadModel(path), file: path, mends: [] };
+    const model = await loadModel(path);
+    const colliding = stands && isFile ? await mendedCopy(path, copy, collidingUrdf).catch(unread) : undefined;
+    return colliding ?? { model, file: path, mends: [] };
   } catch (error) {
-    if (!refusedByMujoco(error) || !/\.(urdf|xml)$/i.test(path) || !existsSync(path)) throw error;
-    const model = await mendedCopy(path, copy, error);
+    if (!refusedByMujoco(error) || !isFile) throw error;
+    const colliding = (text: string) => (stands ? collidingUrdf(text) : undefined);
+    const model = await mendedCopy(path, copy, (text) => colliding(text) ?? mendUrdf(text, error.message));
     if (model === undefined) throw error;
     return model;
   }
 }
 
-async function mendedCopy(path: string, copy: string, refused: Error): Promise<LoadedUrdf | undefined> {
+/** The model of a copy with a mend, and with those that MuJoCo asks for then; undefined where there is none. */
+async function mendedCopy(path: string, copy: string, mend: typeof collidingUrdf): Promise<LoadedUrdf | undefined> {
   const folder = treePath(dirname(copy));
   let text = movedUrdf(readFileSync(path, "utf8"), treePath(resolve(path)), folder, hostTree(new Map()));
   const mends: string[] = [];
-  let mended = mendUrdf(text, refused.message);
+  let mended = mend(text);
   while (mended !== undefined) {
     if (mends.length === 0 && existsSync(copy))
       throw new UsageError(`${copy} is there already. Choose another name, or move it.`);

@@ -240,7 +240,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     );
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
-  const { model, file: urdf, mends } = await loadUrdf(path, join(folder, `${name}.urdf`));
+  const { model, file: urdf, mends } = await loadUrdf(path, join(folder, `${name}.urdf`), kind !== "reach");
   const made = mends.length > 0 ? [scene, urdf] : [scene];
   const file = besides(folder, resolve(urdf)).replace(/^\.\//, "");
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);

@@ -83,6 +83,16 @@ function told(text: string, options: Record<string, string>, note: string): Mend
   return { text: withCompiler(text, attributes.join(" ")), note };
 }
 
+/** A URDF nothing of which collides, with what is seen of its links in place of that; undefined where some does, or none is seen. */
+export function collidingUrdf(text: string): Mended | undefined {
+  if (/<collision\b/.test(text)) return undefined;
+  const next = text.replace(/<visual\b[^>]*>([^]*?)<\/visual>/g, (visual, shape: string) => {
+    const plain = shape.replace(/<material\b[^>]*?(?:\/>|>[^]*?<\/material>)/g, "");
+    return `${visual}<collision>${plain}</collision>`;
+  });
+  return next === text ? undefined : { text: next, note: "nothing of it collided: links collide as they are seen" };
+}
+
 /**
  * A URDF without what MuJoCo said it refuses; undefined where nothing small mends that. Inertias that are not positive, or that
  * no body can have, bodies that move and have no mass, shapes without a size and commas are in many public URDFs, exported from CAD.

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
-import { mendUrdf } from "../../../src/scaffold/mended-urdf.ts";
+import { collidingUrdf, mendUrdf } from "../../../src/scaffold/mended-urdf.ts";
 import { openCli } from "../../support/cli-process.ts";
 
 let folder: string;
@@ -114,4 +114,36 @@ test("a copy is not written over a file, and a reader of what MuJoCo says reads 
   expect(readFileSync(join(folder, "there.urdf"), "utf8")).toBe("mine");
   expect(mendUrdf(urdf(camera), "Error: unknown joint")).toBeUndefined();
   expect(mendUrdf(urdf(""), "Error: inertia must have positive eigenvalues")).toBeUndefined();
+});
+
+test("a URDF nothing of which collides stands on what is seen of its links; one that something does is left as it is", async () => {
+  const seen = urdf(
+    arm
+      .replaceAll(",", " ")
+      .replace(
+        '<link name="arm">',
+        `<link name="arm"><visual><origin xyz="0 0 -.2"/><geometry><sphere radius=".05"/></geometry><material name="red"><color rgba="1 0 0 1"/></material></visual>`,
+      ),
+  )
+    .replaceAll("<collision>", "<visual>")
+    .replaceAll("</collision>", "</visual>");
+  const path = join(folder, "cad/urdf/seen.urdf");
+  writeFileSync(path, seen);
+  const { code, stdout, stderr } = await cli.run("new-task", "seen", "--robot", path, "--kind", "velocity");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain("nothing of it collided: links collide as they are seen");
+  const model = await loadModel(join(folder, "seen.xml"));
+  expect(Array.from(model.geom_contype).filter((bits) => bits > 0)).toHaveLength(4);
+  // what is mounted needs no ground
+  const bolted = await cli.run("new-task", "bolted", "--robot", path, "--kind", "reach");
+  expect([bolted.code, bolted.stderr, existsSync(join(folder, "bolted.urdf"))]).toEqual([0, "", false]);
+  // a mesh that is not there is no reason to refuse in other words
+  writeFileSync(path, seen.replaceAll("foot.obj", "gone.obj"));
+  const gone = await cli.run("new-task", "gone", "--robot", path, "--kind", "velocity");
+  expect([gone.code, gone.stderr, existsSync(join(folder, "gone.urdf"))]).toEqual([
+    2,
+    expect.stringContaining("no-contact"),
+    false,
+  ]);
+  expect(collidingUrdf(urdf(""))).toBeUndefined();
 });
