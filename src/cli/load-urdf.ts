@@ -31,17 +31,18 @@ const unread = (error: unknown): undefined => {
  */
 export async function loadUrdf(path: string, copy: string, stands = false): Promise<LoadedUrdf> {
   const isFile = /\.(urdf|xml)$/i.test(path) && existsSync(path);
+  const colliding = () =>
+    stands && isFile ? mendedCopy(path, copy, collidingUrdf).catch(unread) : Promise.resolve(undefined);
+  let model: Model;
   try {
-    const model = await loadModel(path);
-    const colliding = stands && isFile ? await mendedCopy(path, copy, collidingUrdf).catch(unread) : undefined;
-    return colliding ?? { model, file: path, mends: [] };
+    model = await loadModel(path);
   } catch (error) {
     if (!refusedByMujoco(error) || !isFile) throw error;
-    const colliding = (text: string) => (stands ? collidingUrdf(text) : undefined);
-    const model = await mendedCopy(path, copy, (text) => colliding(text) ?? mendUrdf(text, error.message));
-    if (model === undefined) throw error;
-    return model;
+    const mended = (await colliding()) ?? (await mendedCopy(path, copy, (text) => mendUrdf(text, error.message)));
+    if (mended === undefined) throw error;
+    return mended;
   }
+  return (await colliding()) ?? { model, file: path, mends: [] };
 }
 
 /** The model of a copy with a mend, and with those that MuJoCo asks for then; undefined where there is none. */
