@@ -28,6 +28,18 @@ type Twins = [
   Wrong<typeof import("../../src/model/compile.browser.ts"), typeof import("../../src/model/compile.ts")>,
   Wrong<typeof import("../../src/model/mujoco-module.browser.ts"), typeof import("../../src/model/mujoco-module.ts")>,
   Wrong<typeof import("../../src/model/read-file.browser.ts"), typeof import("../../src/model/read-file.ts")>,
+  Wrong<
+    typeof import("../../src/physics/collision/geom-clusters.browser.ts"),
+    typeof import("../../src/physics/collision/geom-clusters.ts")
+  >,
+  Wrong<
+    typeof import("../../src/physics/collision/hull-reach.browser.ts"),
+    typeof import("../../src/physics/collision/hull-reach.ts")
+  >,
+  Wrong<
+    typeof import("../../src/physics/collision/pair-rule.browser.ts"),
+    typeof import("../../src/physics/collision/pair-rule.ts")
+  >,
   Wrong<typeof import("../../src/record/sealed.browser.ts"), typeof import("../../src/record/sealed.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
@@ -39,7 +51,7 @@ type Twins = [
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
   >,
 ];
-const TWINS = 19;
+const TWINS = 22;
 
 /** Of our own code before MuJoCo's. */
 const MOST_BYTES = 1e6;

@@ -1,14 +1,12 @@
 // whether the boxes about two geoms are apart: tighter than their spheres where shapes are long or flat
 import { mjtGeom } from "../../model/enums.ts";
-import { breakIf, loop, variable, when } from "../../trace/control.ts";
+import { variable, when } from "../../trace/control.ts";
 import {
   abs,
   add,
   and,
-  div,
   eq,
   gt,
-  lt,
   max,
   mul,
   not,
@@ -21,17 +19,15 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { add3, column, dot3, mulMatVec, neg3, norm3, scale3, select3, sub3, type Vec3 } from "../../trace/vector.ts";
+import { add3, column, dot3, mulMatVec, select3, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
 import { vector } from "./convex/registers.ts";
 import { boxesOf, reachAlong, ROUNDING } from "./geom-boxes.ts";
-import { hullReach, type HullReach } from "./hull-reach.ts";
+import { hullReach, hullsApart, type Box } from "./hull-reach.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
 const { PLANE, BOX } = mjtGeom;
-/** A distance shorter than this is none. */
-const TINY = 1e-30;
 const NEXT = [1, 2, 0] as const;
 /** Products of differences round more than distances along a face's normal. */
 const EDGES_ROUND = 4;
@@ -40,17 +36,6 @@ const HULLS_ROUND = 4e-5;
 
 /** Says of two geoms, the lower mjtGeom first, at indices known while tracing or only at run time. */
 export type BoxTest = (geom1: Int, geom2: Int, reach: Scalar) => Bool;
-
-interface Box {
-  readonly geom: Int;
-  /** Where the geom is, and the centre of its box. */
-  readonly pos: Vec3;
-  readonly at: Vec3;
-  readonly axes: readonly Vec3[];
-  readonly half: Vec3;
-  /** Half axes of the ellipsoid about it, if any. */
-  readonly round: Vec3 | undefined;
-}
 
 /** How far a box reaches along what crosses its axis `p` or `q` and an edge of another. */
 function reachAcross({ half, round }: Box, p: number, q: number, ofP: Scalar, ofQ: Scalar): Scalar {
@@ -92,33 +77,6 @@ const widest = (faces: readonly Face[]): Vec3 =>
         gap: select(isBetter, face.gap, best.gap),
       };
     }).normal;
-
-/**
- * Whether hulls are farther apart than `reach`, in units of a direction of length 1: along the way from box to box and a normal of
- * their faces together, then along each of the two.
- */
-function hullsApart(hulls: HullReach, [a, b]: readonly Box[], normal: Vec3, offset: Vec3, reach: Scalar): Bool {
-  const apart = variable("hulls_apart", 0, "i32");
-  const way = scale3(offset, div(1, max(norm3(offset), TINY)));
-  const side = select(lt(dot3(offset, normal), 0), -1, 1);
-  const extent = ({ geom, axes, half, round }: Box, d: Vec3) => {
-    const own = axes.map((u) => dot3(u, d)) as unknown as Vec3;
-    const otherwise = reachAlong(half, round, (k) => own[k]);
-    return hulls.along(geom, own, otherwise);
-  };
-  loop(
-    3,
-    (turn) => {
-      const d = add3(scale3(way, select(eq(turn, 2), 0, 1)), scale3(normal, select(eq(turn, 1), 0, side)));
-      const most = add(add(extent(a, d), extent(b, neg3(d))), mul(reach, select(eq(turn, 0), 2, 1)));
-      const isApart = gt(dot3(sub3(b.pos, a.pos), d), most);
-      apart.set(select(isApart, 1, 0, "i32"));
-      breakIf(isApart);
-    },
-    { label: "hulls" },
-  );
-  return eq(apart.get(), 1);
-}
 
 /**
  * The test of a model's pairs: true only if the geoms are farther apart than `reach` along a face normal of one of the

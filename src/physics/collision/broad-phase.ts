@@ -26,10 +26,10 @@ import { near, type Bounds } from "./colliders/index.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 import { fixedIn } from "./fixed-boxes.ts";
-import { CLUSTER, type Clustered, type Plane } from "./geom-clusters.ts";
+import { besidePlane, bitsOfCluster, CLUSTER, type Clustered, type GridOrder } from "./geom-clusters.ts";
 import { column } from "../../trace/vector.ts";
 import type { WorldBox } from "./geom-boxes.ts";
-import { gridsOf, WORD, type GridOrder } from "./pair-grids.ts";
+import { gridsOf, WORD } from "./pair-grids.ts";
 import { readRule, ruleOf } from "./pair-rule.ts";
 import { overlap, worldBoxes } from "./world-boxes.ts";
 
@@ -146,24 +146,14 @@ function foundNear(...[m, frames, pairs, isApart, clustered]: SearchOf): LocalAr
       },
     });
     const hasClusters = boxes !== undefined && columns.some((g) => boxes.clusters.of(g) !== undefined);
-    const nearPlane = (plane: Plane): Omit<NearRow, "isNear"> => ({
-      any: (k) => {
-        const cluster = clusterAt(k);
-        return cluster === undefined || boxes!.clusters.anyBelow(cluster, plane, look);
-      },
-      inCluster: (k) => {
-        const cluster = clusterAt(k);
-        return cluster === undefined ? undefined : boxes!.clusters.below(cluster, plane, look);
-      },
-    });
     const nearRow = (first: Int): NearRow => {
       if (line) return nearBox(boxes!.of(first));
       const row = bounds(first);
       const sphere = planes ? { ...row, rbound: 0 } : row;
       const isNear = (c: Int) => near(sphere, bounds(columnAt(c)), look);
-      return planes && hasClusters
-        ? { isNear, ...nearPlane({ pos: row.pos, normal: column(row.mat, 2) }) }
-        : { isNear };
+      if (!planes || !hasClusters) return { isNear };
+      const plane = { pos: row.pos, normal: column(row.mat, 2) };
+      return { isNear, ...besidePlane(boxes.clusters, clusterAt, plane, look) };
     };
     const geom = table("near_geom", rows, "i32");
     const mask = table("near_mask", masks, "i32");
@@ -263,9 +253,7 @@ function nearBits(columns: number, word: Int, { any, isNear, inCluster }: NearRo
           }
           return;
         }
-        loop(GROUP, (i) => found.set(bor(found.get(), select(isNearAt(i), shl(1, toU32(add(i, from))), 0, "u32"))), {
-          label: "cluster",
-        });
+        bitsOfCluster(found, isNearAt, from);
       });
     // all worlds skip a group without pairs
     if (known === undefined) test();

@@ -1,6 +1,7 @@
 // boxes about geoms (geom_aabb), in the geoms' frames and along the world's axes
 import { mjtGeom } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
+import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
 import { table } from "../../trace/control.ts";
 import { abs, add, mul, sqrt, square, sum, type Int, type Scalar } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
@@ -11,7 +12,7 @@ export const ROUNDING = 1e-6;
 /** Half size of what has no box: nothing is apart from it. */
 const UNBOUNDED = 1e9;
 
-const { SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
+const { PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH } = mjtGeom;
 const ROUND: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER]);
 const BOXED: ReadonlySet<number> = new Set([SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH]);
 
@@ -82,3 +83,13 @@ export function boxesOf(m: ModelView): Record<"centre" | "half", (geom: Int) => 
   const round = (all as ReturnType<typeof roundedBoxOf>[]).flatMap((box) => box.round as readonly number[]);
   return { centre: of(values("centre"), 0), half: of(values("half"), 3), round: isRound ? of(round, 6) : undefined };
 }
+
+/** Whether boxes along the world's axes stand for bounding spheres, as `worldBoxes` says. */
+export function hasWorldBoxes(m: ModelView, all: GeomPairs): boolean {
+  const pairs = all.kinds.filter(isSolid);
+  const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
+  return !m.geom_size.isOwn && pairs.length > 0 && !pairs.some(isWide);
+}
+
+/** Whether a pair is of no plane. */
+export const isSolid = ({ type1 }: PairNumbers): boolean => type1 !== PLANE;

@@ -1,6 +1,6 @@
 // geoms of bodies that have many, in clusters of such as lie side by side: boxes about them are numbers beside their body, so that
 // one box a cluster is turned into the world, and what comes near it is turned back
-import { table, variable, when } from "../../trace/control.ts";
+import { loop, table, variable, when, type Variable } from "../../trace/control.ts";
 import {
   abs,
   add,
@@ -12,6 +12,7 @@ import {
   le,
   min,
   mul,
+  select,
   shl,
   sub,
   sum,
@@ -20,13 +21,11 @@ import {
   type Int,
 } from "../../trace/scalar.ts";
 import { add3, column, dot3, quatToMat, row, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
-import { mjtGeom } from "../../model/enums.ts";
-import type { GeomPairs, PairNumbers } from "../../model/pairs.ts";
-import { boxesOf, isBoxed, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
+import type { GeomPairs } from "../../model/pairs.ts";
+import { boxesOf, hasWorldBoxes, isBoxed, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import type { FrameCopy, GeomFrames } from "./geom-frames.ts";
 import { ownFields, type ModelView, type WorldData } from "../view.ts";
 
-const { PLANE, BOX } = mjtGeom;
 /** Most geoms of a cluster. */
 export const CLUSTER = 16;
 /** Geoms of a body from which on they are in clusters. */
@@ -47,6 +46,27 @@ export interface Cluster {
   readonly geoms: readonly number[];
   /** Whether some of the geoms are rows of a grid, since the other geom of a pair is of a cluster too. */
   readonly hasRows: boolean;
+}
+
+/** How grids are laid out. */
+export interface GridOrder {
+  /** Geoms that nothing moves: always rows, the first ones, in this order. */
+  readonly fixed: readonly number[];
+  /** Geoms that are columns wherever the other one is of no cluster, whole clusters side by side. */
+  readonly clusters: readonly (readonly number[])[];
+  /** Columns of a cluster; those of geoms that are of none are a multiple of it. */
+  readonly group: number;
+}
+
+/** Columns in groups: those of no cluster, then whole clusters. The last geom of a group stands where it has no more. */
+export function inGroups(columns: readonly number[], { clusters, group }: GridOrder): readonly number[] {
+  const here = new Set(columns);
+  const met = clusters.filter((cluster) => cluster.some((g) => here.has(g)));
+  if (met.length === 0) return columns;
+  for (const g of met.flat()) here.delete(g);
+  return [[...here], ...met].flatMap((all) =>
+    Array.from({ length: group * Math.ceil(all.length / group) }, (_, i) => all[i] ?? all.at(-1)!),
+  );
 }
 
 /** Geoms in clusters, and how the frames of those that come late are made. */
@@ -152,16 +172,6 @@ function rowsAmong({ length, geom1, geom2 }: GeomPairs, geoms: ReadonlySet<numbe
 /** Geoms whose frames are made when something comes near them, where frames are not kept anyway. */
 export const lateGeoms = (d: WorldData, clusters: readonly Cluster[]): ReadonlySet<number> =>
   new Set(d.geom_xpos.isIndexed ? [] : clusters.flatMap(({ geoms, hasRows }) => (hasRows ? [] : geoms)));
-
-/** Whether boxes along the world's axes stand for bounding spheres, as `worldBoxes` says. */
-export function hasWorldBoxes(m: ModelView, all: GeomPairs): boolean {
-  const pairs = all.kinds.filter(isSolid);
-  const isWide = (p: PairNumbers) => p.type1 === BOX && p.type2 === BOX && p.margin + p.gap > 0;
-  return !m.geom_size.isOwn && pairs.length > 0 && !pairs.some(isWide);
-}
-
-/** Whether a pair is of no plane. */
-export const isSolid = ({ type1 }: PairNumbers): boolean => type1 !== PLANE;
 
 /** The boxes of clusters, wider by half of `reach` on each side. */
 export function clusterBoxes(
@@ -279,4 +289,28 @@ interface Inside {
   readonly middle: Vec3;
   readonly half: Vec3;
   readonly size: number;
+}
+
+/** What the broad phase asks of a plane, by groups of columns: of those that are no cluster everything comes near. */
+export const besidePlane = (
+  clusters: ClusterBoxes,
+  clusterAt: (group: Int) => number | undefined,
+  plane: Plane,
+  reach: number,
+): { any(group: Int): Bool; inCluster(group: Int): ((place: Int) => Bool) | undefined } => ({
+  any: (group) => {
+    const cluster = clusterAt(group);
+    return cluster === undefined || clusters.anyBelow(cluster, plane, reach);
+  },
+  inCluster: (group) => {
+    const cluster = clusterAt(group);
+    return cluster === undefined ? undefined : clusters.below(cluster, plane, reach);
+  },
+});
+
+/** Adds the bits of what is near in a cluster, the first of which is bit `from`. */
+export function bitsOfCluster(bits: Variable, isNear: (place: Int) => Bool, from: number): void {
+  loop(CLUSTER, (i) => bits.set(bor(bits.get(), select(isNear(i), shl(1, toU32(add(i, from))), 0, "u32"))), {
+    label: "cluster",
+  });
 }

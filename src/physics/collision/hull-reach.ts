@@ -2,12 +2,13 @@
 import { madeOnce } from "../../core/made-once.ts";
 import { mjtGeom } from "../../model/enums.ts";
 import type { Hulls } from "../../model/hulls.ts";
-import { table } from "../../trace/control.ts";
+import { breakIf, loop, table, variable } from "../../trace/control.ts";
 import {
   abs,
   add,
   and,
   div,
+  eq,
   floor,
   ge,
   gt,
@@ -22,8 +23,8 @@ import {
   type Int,
   type Scalar,
 } from "../../trace/scalar.ts";
-import { select3, type Vec3 } from "../../trace/vector.ts";
-import { isBoxed } from "./geom-boxes.ts";
+import { add3, dot3, neg3, norm3, scale3, select3, sub3, type Vec3 } from "../../trace/vector.ts";
+import { isBoxed, reachAlong } from "./geom-boxes.ts";
 import type { ModelView } from "../view.ts";
 
 /** Cells along each edge of a face of the cube of directions. */
@@ -102,4 +103,43 @@ export function hullReach({ form, model }: ModelView): HullReach | undefined {
       return select(ge(begins, 0), reach, otherwise);
     },
   };
+}
+
+/** A box about a geom, turned as it is. */
+export interface Box {
+  readonly geom: Int;
+  /** Where the geom is, and the centre of its box. */
+  readonly pos: Vec3;
+  readonly at: Vec3;
+  readonly axes: readonly Vec3[];
+  readonly half: Vec3;
+  /** Half axes of the ellipsoid about it, if any. */
+  readonly round: Vec3 | undefined;
+}
+
+/**
+ * Whether hulls are farther apart than `reach`, in units of a direction of length 1: along the way from box to box and a normal of
+ * their faces together, then along each of the two.
+ */
+export function hullsApart(hulls: HullReach, [a, b]: readonly Box[], normal: Vec3, offset: Vec3, reach: Scalar): Bool {
+  const apart = variable("hulls_apart", 0, "i32");
+  const way = scale3(offset, div(1, max(norm3(offset), TINY)));
+  const side = select(lt(dot3(offset, normal), 0), -1, 1);
+  const extent = ({ geom, axes, half, round }: Box, d: Vec3) => {
+    const own = axes.map((u) => dot3(u, d)) as unknown as Vec3;
+    const otherwise = reachAlong(half, round, (k) => own[k]);
+    return hulls.along(geom, own, otherwise);
+  };
+  loop(
+    3,
+    (turn) => {
+      const d = add3(scale3(way, select(eq(turn, 2), 0, 1)), scale3(normal, select(eq(turn, 1), 0, side)));
+      const most = add(add(extent(a, d), extent(b, neg3(d))), mul(reach, select(eq(turn, 0), 2, 1)));
+      const isApart = gt(dot3(sub3(b.pos, a.pos), d), most);
+      apart.set(select(isApart, 1, 0, "i32"));
+      breakIf(isApart);
+    },
+    { label: "hulls" },
+  );
+  return eq(apart.get(), 1);
 }

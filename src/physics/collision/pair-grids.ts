@@ -1,6 +1,7 @@
 // pairs of geoms by rows and columns: every pair is a bit of one grid
 import { mjtGeom } from "../../model/enums.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
+import { inGroups, type GridOrder } from "./geom-clusters.ts";
 
 /** Bits of a word. */
 export const WORD = 32;
@@ -22,27 +23,6 @@ function placesOf(ids: readonly number[], ngeom: number): Int32Array {
   const places = new Int32Array(ngeom);
   for (let place = ids.length - 1; place >= 0; place--) places[ids[place]] = place;
   return places;
-}
-
-/** How grids are laid out. */
-export interface GridOrder {
-  /** Geoms that nothing moves: always rows, the first ones, in this order. */
-  readonly fixed: readonly number[];
-  /** Geoms that are columns wherever the other one is of no cluster, whole clusters side by side. */
-  readonly clusters: readonly (readonly number[])[];
-  /** Columns of a cluster; those of geoms that are of none are a multiple of it. */
-  readonly group: number;
-}
-
-/** Columns in groups: those of no cluster, then whole clusters. The last geom of a group stands where it has no more. */
-function inGroups(columns: readonly number[], { clusters, group }: GridOrder): readonly number[] {
-  const here = new Set(columns);
-  const met = clusters.filter((cluster) => cluster.some((g) => here.has(g)));
-  if (met.length === 0) return columns;
-  for (const g of met.flat()) here.delete(g);
-  return [[...here], ...met].flatMap((all) =>
-    Array.from({ length: group * Math.ceil(all.length / group) }, (_, i) => all[i] ?? all.at(-1)!),
-  );
 }
 
 /** The pairs named by their indices. Rows of fixed geoms come first. */

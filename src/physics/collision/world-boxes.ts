@@ -3,16 +3,9 @@ import { array, loop, table, variable, type LocalArray } from "../../trace/contr
 import { abs, add, and, ge, le, max, min, mul, ne, or, select, sub, type Bool, type Int } from "../../trace/scalar.ts";
 import { add3, column, mulMatVec, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
-import { boxesOf, isRounded, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
+import { boxesOf, hasWorldBoxes, isRounded, isSolid, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import { fixedBoxes, fixedIn, type FixedBoxes } from "./fixed-boxes.ts";
-import {
-  clusterBoxes,
-  hasWorldBoxes,
-  isSolid,
-  NO_CLUSTERS,
-  type ClusterBoxes,
-  type Clustered,
-} from "./geom-clusters.ts";
+import { clusterBoxes, NO_CLUSTERS, type ClusterBoxes, type Clustered } from "./geom-clusters.ts";
 import type { GeomFrames } from "./geom-frames.ts";
 import type { ModelView } from "../view.ts";
 
