@@ -60,9 +60,17 @@ const DESCRIBED =
 
 /** What comes before the unit in a row of the field table, the unit and the description; descriptions of stages and options. */
 const ROW = /(\brow\(\s*"[^"]*",\s*"[^"]*",\s*\[[^\]]*\]),\s*"[^"]*",\s*"[^"]*"/g;
-const DOC = /\bdoc:\s*"[^"]*"(?!\s*\+),?/g;
+const DOC = /\bdoc:\s*(?:"[^"]*"|'(?:[^'\\]|\\.)*'|`[^`$]*`)(?!\s*\+|[^,\s}]),?/g;
 /** A member of a struct with its description. */
 const MEMBER = /\[\s*("(?:[uif]32|vec4<\w+>|array<[^"]*>)"),\s*"[^"]*",?\s*\]/g;
+
+/** Names of MuJoCo's enums with their numbers: a bundle has room for the numbers alone. */
+const ENUMS = new Map(
+  [...read("src", "model", "enums.ts").matchAll(/export const (mjt\w+) = \{([^}]*)\}/g)].flatMap(([, name, members]) =>
+    [...members.matchAll(/(\w+): (\d+)/g)].map(([, member, value]) => [`${name}.${member}`, value]),
+  ),
+);
+const numbered = (text) => text.replace(/\bmjt\w+\.[A-Z]\w*\b/g, (member) => ENUMS.get(member) ?? member);
 
 const host = {
   name: "browser",
@@ -83,10 +91,11 @@ const host = {
     });
 
     // descriptions of fields, stages, structs and options are for docs and commands of Node
-    onLoad({ filter: DESCRIBED }, ({ path }) => ({
-      contents: readFileSync(path, "utf8").replace(ROW, "$1").replace(DOC, "").replace(MEMBER, "$1"),
-      loader: "ts",
-    }));
+    onLoad({ filter: /[/\\]src[/\\].*\.ts$/ }, ({ path }) => {
+      const text = numbered(readFileSync(path, "utf8"));
+      const contents = DESCRIBED.test(path) ? text.replace(ROW, "$1").replace(DOC, "").replace(MEMBER, "$1") : text;
+      return { contents, loader: "ts" };
+    });
 
     // what MuJoCo's module asks of Node it asks in Node alone
     onResolve({ filter: /^(node:)?(module|worker_threads|fs|path|url|crypto)$/ }, ({ importer, path }) =>
