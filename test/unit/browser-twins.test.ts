@@ -32,14 +32,6 @@ type Twins = [
     typeof import("../../src/physics/collision/geom-clusters.browser.ts"),
     typeof import("../../src/physics/collision/geom-clusters.ts")
   >,
-  Wrong<
-    typeof import("../../src/physics/collision/hull-reach.browser.ts"),
-    typeof import("../../src/physics/collision/hull-reach.ts")
-  >,
-  Wrong<
-    typeof import("../../src/physics/collision/pair-rule.browser.ts"),
-    typeof import("../../src/physics/collision/pair-rule.ts")
-  >,
   Wrong<typeof import("../../src/record/sealed.browser.ts"), typeof import("../../src/record/sealed.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
@@ -51,7 +43,7 @@ type Twins = [
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
   >,
 ];
-const TWINS = 22;
+const TWINS = 20;
 
 /** Of our own code before MuJoCo's. */
 const MOST_BYTES = 1e6;
