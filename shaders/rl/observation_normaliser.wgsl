@@ -64,8 +64,9 @@ fn merge(@builtin(global_invocation_id) gid: vec3<u32>) {
     total += scratch[(part * U.obs4 + column) * 2u];
     squares += scratch[(part * U.obs4 + column) * 2u + 1u];
   }
-  let count = norm[NORM_COUNT * U.k4 + column];
   let now = f32(U.samples);
+  // 2^20 times what is new at most, so that float32 adds to it and the old shares fade: the variance grew without end
+  let count = min(norm[NORM_COUNT * U.k4 + column], vec4<f32>(1048576.0 * now));
   let all = count + now;
   let inside = total / now;
   let spread = max(squares / now - inside * inside, vec4<f32>(0.0));

@@ -70,3 +70,18 @@ test("snapshots without them, and threads that collect, are refused by name", as
   await expect(plain.adopt(snapshot)).rejects.toThrow("normalizeObservations: true");
   expect(() => sac.collecting).toThrow(expect.objectContaining({ code: "unsupported-collector" }));
 });
+
+test("moments of more rows than float32 counts go on moving", async () => {
+  await using env = await make();
+  await using sac = await Sac.create(env, OPTIONS);
+  const snapshot = await sac.snapshot();
+  const norm = new Float32Array(snapshot.learner.norm.buffer.slice(0));
+  const wide = 1e6;
+  norm.fill(wide, NORM.variance * COLUMNS, NORM.variance * COLUMNS + OBSERVATIONS);
+  norm.fill(2 ** 40, NORM.count * COLUMNS, (NORM.count + 1) * COLUMNS);
+  await sac.restore({ ...snapshot, learner: { ...snapshot.learner, norm } });
+  for (let i = 0; i < UPDATES; i++) await sac.iterate();
+  const { learner } = await sac.snapshot();
+  const variance = new Float32Array(learner.norm.buffer)[NORM.variance * COLUMNS];
+  expect(variance).toBeLessThan(wide);
+});
