@@ -168,7 +168,7 @@ export abstract class AlgorithmBase<
       assertSnapshot(snapshot);
       const { iteration, envSteps, rateScale } = snapshot;
       // environments of another kind refuse theirs: nothing has changed then
-      this.learner.check(snapshot.learner);
+      this.assertKept(snapshot.learner);
       await this.env.restore(snapshot.env);
       const gone = this.putLearner(snapshot);
       await this.learner.done();
@@ -180,6 +180,11 @@ export abstract class AlgorithmBase<
       this.#halted = undefined;
       return gone;
     });
+  }
+
+  /** Throws `bad-snapshot` unless this learner can go on with what another kept. */
+  protected assertKept(kept: AlgorithmSnapshot["learner"]): void {
+    this.learner.check(kept);
   }
 
   protected putLearner({ learner }: AlgorithmSnapshot): string | undefined {

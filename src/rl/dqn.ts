@@ -116,7 +116,7 @@ export class Dqn extends OffPolicy<DqnConfig, DqnLearner, DqnMetrics> {
   /** Network and targets of a snapshot by name; see `namedDqn`. */
   named({ learner }: DqnSnapshot): Record<string, NamedArray> {
     this.learner.check(learner, ["params"]);
-    return namedDqn(this.learner.shape, new Float32Array(learner.params.buffer));
+    return namedDqn(this.learner.shape, new Float32Array(learner.params.slice().buffer));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {

@@ -305,7 +305,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. Throws `bad-snapshot`. */
   named({ learner }: PpoSnapshot): Record<string, NamedArray> {
     this.learner.check(learner, ["params", "norm"]);
-    return namedPpo(this.learner.shape, (arena) => new Float32Array(learner[arena].buffer));
+    return namedPpo(this.learner.shape, (arena) => new Float32Array(learner[arena].slice().buffer));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {
@@ -320,7 +320,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   /** The normalisers: of observations, and of rewards. */
   protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
     // behind the columns of observations lie the bounds of actions, which are the environment's own
-    this.learner.write("norm", new Float32Array(learnt.norm.buffer).subarray(0, 16 * this.learner.shape.k4));
+    this.learner.write("norm", new Float32Array(learnt.norm.slice().buffer).subarray(0, 16 * this.learner.shape.k4));
     takeRewardScale(learnt, state);
   }
 

@@ -91,7 +91,7 @@ export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteL
   /** Policy, critics and targets of a snapshot by name; see `namedSacDiscrete`. */
   named({ learner }: SacDiscreteSnapshot): Record<string, NamedArray> {
     this.learner.check(learner, ["params"]);
-    return namedSacDiscrete(this.learner.shape, new Float32Array(learner.params.buffer));
+    return namedSacDiscrete(this.learner.shape, new Float32Array(learner.params.slice().buffer));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {

@@ -182,16 +182,17 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     return { format: Uint32Array.of(FORMAT), ...(await super.copyLearner()) };
   }
 
-  protected override putLearner(snapshot: SacSnapshot): string | undefined {
-    assertFormat(snapshot.learner);
-    this.#assertNormaliser(snapshot.learner);
-    return super.putLearner(snapshot);
+  protected override assertKept(kept: AlgorithmSnapshot["learner"]): void {
+    assertFormat(kept);
+    this.#assertNormaliser(kept);
+    super.assertKept(kept);
   }
 
   protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
     assertFormat(learnt);
     super.assertLearnt(learnt);
     this.#assertNormaliser(learnt);
+    if (this.learner.shape.normalizes) this.learner.check(learnt, ["norm"]);
   }
 
   /** Throws `bad-snapshot` if observations were normalised there and are not here, or the other way round. */
@@ -209,15 +210,15 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     super.adoptMore(learnt, state);
     // behind the columns of observations lie the bounds of actions, which are the environment's own
     if (this.config.normalizeObservations)
-      this.learner.write("norm", new Float32Array(learnt.norm.buffer).subarray(0, 16 * this.learner.shape.k4));
+      this.learner.write("norm", new Float32Array(learnt.norm.slice().buffer).subarray(0, 16 * this.learner.shape.k4));
   }
 
   /** Policy, critics, targets and any normaliser of a snapshot by name; see `namedSac`. */
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
     const { shape } = this.learner;
     this.learner.check(learner, shape.normalizes ? ["params", "norm"] : ["params"]);
-    const norm = shape.normalizes ? new Float32Array(learner.norm.buffer) : undefined;
-    return namedSac(shape, new Float32Array(learner.params.buffer), norm);
+    const norm = shape.normalizes ? new Float32Array(learner.norm.slice().buffer) : undefined;
+    return namedSac(shape, new Float32Array(learner.params.slice().buffer), norm);
   }
 
   shapes(): ReturnType<typeof shapesOf> {

@@ -42,6 +42,6 @@ export abstract class SoftActorCritic<C extends SoftConfig, L extends ReplayLear
   }
 
   protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
-    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.buffer)[SAC_STATE.log_alpha];
+    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.slice().buffer)[SAC_STATE.log_alpha];
   }
 }

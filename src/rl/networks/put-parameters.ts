@@ -92,5 +92,5 @@ export function putNormalizer(
 /** What scales rewards, of another learner's state into this one. */
 export function takeRewardScale(learnt: Readonly<Record<string, Uint32Array>>, state: Float32Array): void {
   const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
-  state.set(new Float32Array(learnt.state.buffer).subarray(first, end), first);
+  state.set(new Float32Array(learnt.state.slice().buffer).subarray(first, end), first);
 }

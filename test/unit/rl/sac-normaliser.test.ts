@@ -68,18 +68,44 @@ test("snapshots without them, and threads that collect, are refused by name", as
     await expect(learner.restore(given)).rejects.toMatchObject({ code: "bad-snapshot" });
   }
   await expect(plain.adopt(snapshot)).rejects.toThrow("normalizeObservations: true");
+  const short = { ...snapshot, learner: { ...snapshot.learner, norm: snapshot.learner.norm.slice(1) } };
+  await expect(sac.adopt(short)).rejects.toMatchObject({ code: "bad-snapshot", details: { arena: "norm" } });
+  // what is refused has changed nothing, worlds neither
+  await plain.iterate();
+  const before = await plain.snapshot();
+  await expect(plain.restore(snapshot)).rejects.toThrow("normalizeObservations: true");
+  await expect(sac.restore(other)).rejects.toThrow("normalizeObservations: false");
+  expect((await plain.snapshot()).env).toEqual(before.env);
   expect(() => sac.collecting).toThrow(expect.objectContaining({ code: "unsupported-collector" }));
+});
+
+test("snapshots whose arrays lie in a larger buffer are taken from where they lie", async () => {
+  await using env = await make();
+  await using sac = await Sac.create(env, OPTIONS);
+  for (let i = 0; i < 2; i++) await sac.iterate();
+  const snapshot = await sac.snapshot();
+  const moved = (words: Uint32Array) => {
+    const room = new Uint32Array(words.length + 3);
+    room.set(words, 3);
+    return room.subarray(3);
+  };
+  const learner = Object.fromEntries(Object.entries(snapshot.learner).map(([name, words]) => [name, moved(words)]));
+  await using other = await Sac.create(env, OPTIONS);
+  await other.adopt({ ...snapshot, learner });
+  expect((await other.snapshot()).learner.norm).toEqual(snapshot.learner.norm);
+  expect(other.named({ ...snapshot, learner })).toEqual(sac.named(snapshot));
 });
 
 test("moments of more rows than float32 counts go on moving", async () => {
   await using env = await make();
   await using sac = await Sac.create(env, OPTIONS);
   const snapshot = await sac.snapshot();
-  const norm = new Float32Array(snapshot.learner.norm.buffer.slice(0));
+  const words = snapshot.learner.norm.slice();
+  const norm = new Float32Array(words.buffer);
   const wide = 1e6;
   norm.fill(wide, NORM.variance * COLUMNS, NORM.variance * COLUMNS + OBSERVATIONS);
   norm.fill(2 ** 40, NORM.count * COLUMNS, (NORM.count + 1) * COLUMNS);
-  await sac.restore({ ...snapshot, learner: { ...snapshot.learner, norm } });
+  await sac.restore({ ...snapshot, learner: { ...snapshot.learner, norm: words } });
   for (let i = 0; i < UPDATES; i++) await sac.iterate();
   const { learner } = await sac.snapshot();
   const variance = new Float32Array(learner.norm.buffer)[NORM.variance * COLUMNS];
