@@ -68,12 +68,12 @@ export async function bentOf(
   const isOutside = (j: number) => Math.abs(clamped(j, start[place[j]], 0) - start[place[j]]) > OUTSIDE;
   const outside = from ? [] : scalar.filter(isOutside);
   if (outside.length === 0 && !feet) return undefined;
-  const root = feet && !from ? floatingBody(model) : undefined;
-  const standing = root === undefined ? undefined : await standingPose(model, root);
-  if (standing) return { qpos: standing, joints: [], knees: [], stands: true };
-
   const qpos = Array.from(start);
   for (const j of outside) qpos[place[j]] = clamped(j, start[place[j]], WITHIN);
+  const root = feet && !from ? floatingBody(model) : undefined;
+  const standing = root === undefined ? undefined : await standingPose(model, root, qpos);
+  if (standing) return { qpos: standing, joints: [], knees: [], stands: true };
+
   const places = await withRobot(model, (oracle) => kinematicsOf(oracle, start));
   const straight = straightKnees(model, start, feet ?? [], places);
   // what a keyframe bends a little is meant to be so

@@ -154,7 +154,7 @@ function isWithin([x, y]: Vector, around: readonly Vector[]): boolean {
   return Math.max(...gaps) < Math.PI;
 }
 
-/** How high the trunk is over what is lowest (m), and whether the mass is over what of the legs is low. */
+/** How high the trunk is over what is lowest (m), whether the mass is over what of the legs is low, and whether that is two that hang. */
 function standsHow(oracle: Oracle, model: Model, root: number, legs: readonly Leg[], pose: Posed) {
   const trunk = geoms(model).filter(
     (g) => collides(model, g) && model.body_weldid[model.geom_bodyid[g]] === model.body_weldid[root],
@@ -165,8 +165,14 @@ function standsHow(oracle: Oracle, model: Model, root: number, legs: readonly Le
     ...trunk.map((g) => pose.geom_xpos[3 * g + 2] - reachOf(model, g, pose, 2)),
   );
   listen(() => oracle.mujoco.mj_comPos(oracle.model, oracle.data));
-  const feet = legs.map((leg) => tipOf(leg, pose)).filter(([, , z]) => z - lowest < LIES * legs[0].long);
-  return { height: bottom - lowest, isOver: isWithin(vectorAt(oracle.read("subtree_com"), root), feet) };
+  const low = legs.filter((leg) => tipOf(leg, pose)[2] - lowest < LIES * legs[0].long);
+  const feet = low.map((leg) => tipOf(leg, pose));
+  const hangs = low.filter(({ hinges, long }, f) => vectorAt(pose.xanchor, hinges[0])[2] - feet[f][2] > DEEP * long);
+  return {
+    height: bottom - lowest,
+    isOver: isWithin(vectorAt(oracle.read("subtree_com"), root), feet),
+    isOnTwo: feet.length === 2 && hangs.length === 2,
+  };
 }
 
 /** The pose in which each leg is worth most, by a grid and then halves of its steps. */
@@ -241,25 +247,40 @@ function uprightBy(legs: readonly Leg[], drawn: Posed): readonly number[] | unde
   return [1 / 2, half * (x - y), half * (x + y), 1 / 2];
 }
 
+/** The quaternion of a turn after another. */
+const after = ([a, b, c, d]: readonly number[], [w, x, y, z]: readonly number[]): number[] => [
+  a * w - b * x - c * y - d * z,
+  a * x + b * w + c * z - d * y,
+  a * y - b * z + c * w + d * x,
+  a * z + b * y - c * x + d * w,
+];
+
 /**
- * The pose in which a robot stands on four legs or more whose default pose has it lie, on its trunk or about an axis that is not z,
- * or has its mass beside its feet; undefined where it stands as it is drawn, or no pose of its legs is found. Legs are chains of
- * two to four hinges.
+ * The pose in which a robot stands on four legs or more that lies in `start`, the default pose with its joints within their ranges,
+ * on its trunk or about an axis that is not z, or has its mass beside its feet; undefined where it stands there, as what stands on two
+ * of four limbs that are alike does, or no pose of its legs is found. Legs are chains of two to four hinges.
  */
-export function standingPose(model: Model, root: number): Promise<number[] | undefined> {
+export function standingPose(
+  model: Model,
+  root: number,
+  start: ArrayLike<number> = model.qpos0,
+): Promise<number[] | undefined> {
   if (flies(model, root) || rollsOn(model, root) || followersOf(model).length > 0) return Promise.resolve(undefined);
   return withRobot(model, (oracle) => {
-    const qpos = Float64Array.from(model.qpos0);
+    const qpos = Float64Array.from(start);
     const drawn = posed(oracle, qpos);
     if (lowestOf(model, root, drawn) === undefined) return undefined;
     const legs = legsOf(model, root, drawn);
     if (legs.length === 0) return undefined;
     const { long } = legs[0];
     const stands = ({ height, isOver }: ReturnType<typeof standsHow>, least: number) => height > least * long && isOver;
+    const how = standsHow(oracle, model, root, legs, drawn);
+    if (how.isOnTwo && how.height > LIES * long) return undefined;
     const free = model.body_jntadr[root];
     const turn = model.jnt_type[free] === mjtJoint.FREE ? uprightBy(legs, drawn) : undefined;
-    if (turn) qpos.set(turn, model.jnt_qposadr[free] + 3);
-    else if (stands(standsHow(oracle, model, root, legs, drawn), LIES)) return undefined;
+    const at = model.jnt_qposadr[free] + 3;
+    if (turn) qpos.set(after(turn, Array.from(qpos.subarray(at, at + 4))), at);
+    else if (stands(how, LIES)) return undefined;
     const found = searched(oracle, model, legs, qpos);
     return stands(standsHow(oracle, model, root, legs, posed(oracle, found)), RAISED) ? Array.from(found) : undefined;
   });

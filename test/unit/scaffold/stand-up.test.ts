@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
+import { bentOf } from "../../../src/scaffold/bent.ts";
 import { floatingBody } from "../../../src/scaffold/planar.ts";
 import { standingPose } from "../../../src/scaffold/stand-up.ts";
 import { openCli } from "../../support/cli-process.ts";
@@ -69,9 +71,10 @@ const dog = ({ size, thigh, shin, knee }: Drawn, [along, across, up] = [0, 1, 2]
 const robot = (
   legs: string,
   { size }: Drawn,
+  trunk = `<geom type="box" size="${size} ${0.7 * size} ${size / 3}" mass="3"/>`,
 ): string => `<mujoco><compiler angle="radian" eulerseq="xyz"/><option integrator="implicitfast"/><worldbody>
   <geom type="plane" size="0 0 1"/><body name="trunk" pos="0 0 ${size}"><freejoint name="root"/>
-  <geom type="box" size="${size} ${0.7 * size} ${size / 3}" mass="3"/>${legs}</body></worldbody>
+  ${trunk}${legs}</body></worldbody>
   <actuator>${[...legs.matchAll(/joint name="(\w+)"/g)].map(([, name]) => `<position joint="${name}" kp="60" kv="2"/>`).join("")}</actuator></mujoco>`;
 
 const poseOf = (model: Model) => standingPose(model, floatingBody(model)!);
@@ -132,25 +135,61 @@ test("robots of four to eight legs that lie as they are drawn stand on feet that
 
 const USUAL: Drawn = { size: 0.12, thigh: 0.2, shin: 0.2, knee: [2.4, 2.4] };
 
-test("one that is drawn with y up, as some programs do, is put up, its hips along x", async () => {
-  // along z, across x, up y: legs hang from the trunk along -y
-  const hanging = dog(USUAL, [2, 0, 1]).replaceAll(/fromto="0 0 0 ([^"]+)"/g, `fromto="0 0 0 0 -0.2 0"`);
-  const legs = hanging.replaceAll(`pos="0 0 0.2"`, `pos="0 -0.2 0"`).replaceAll(`"-.5 3.6"`, `"-1.6 1.6"`);
-  const model = await loadModel(robot(legs, USUAL));
-  const qpos = (await poseOf(model))!;
-  expect(qpos).toBeDefined();
-  const { uneven, height, isWithin } = await looked(model, qpos, USUAL.shin, [0, -1, 0]);
-  expect(isWithin).toBe(true);
-  expect(uneven).toBeLessThan(0.02);
-  expect(height).toBeGreaterThan(0.15);
-  // its z goes along x of the world, its y up
-  await withMuJoCo(model, (oracle) => {
-    oracle.write("qpos", qpos);
-    oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
-    const xmat = oracle.read("xmat");
-    expect(Math.abs(xmat[9 + 2])).toBeCloseTo(1, 6);
-    expect(xmat[9 + 7]).toBeCloseTo(1, 6);
-  });
+test.for(["", ` quat="1 0 1 0"`])(
+  "one drawn with y up, as some programs do, is put up from %j, its hips along x",
+  async (turn) => {
+    // along z, across x, up y: legs hang from the trunk along -y
+    const hanging = dog(USUAL, [2, 0, 1]).replaceAll(/fromto="0 0 0 ([^"]+)"/g, `fromto="0 0 0 0 -0.2 0"`);
+    const legs = hanging.replaceAll(`pos="0 0 0.2"`, `pos="0 -0.2 0"`).replaceAll(`"-.5 3.6"`, `"-1.6 1.6"`);
+    const model = await loadModel(robot(legs, USUAL).replace(`name="trunk"`, `name="trunk"${turn}`));
+    const qpos = (await poseOf(model))!;
+    expect(qpos).toBeDefined();
+    const { uneven, height, isWithin } = await looked(model, qpos, USUAL.shin, [0, -1, 0]);
+    expect(isWithin).toBe(true);
+    expect(uneven).toBeLessThan(0.02);
+    expect(height).toBeGreaterThan(0.15);
+    // its z goes along x of the world, its y up
+    await withMuJoCo(model, (oracle) => {
+      oracle.write("qpos", qpos);
+      oracle.mujoco.mj_kinematics(oracle.model, oracle.data);
+      const xmat = oracle.read("xmat");
+      expect(Math.abs(xmat[9 + 2])).toBeCloseTo(1, 6);
+      expect(xmat[9 + 7]).toBeCloseTo(1, 6);
+    });
+  },
+);
+
+/** Two legs, and two arms of as many hinges and as long, whose thighs and shins go as `way` has it, from shoulders at `height` (m). */
+const person = (height: number, way: string): string => {
+  const limb = (name: string, x: number, y: number, z: number, to: string) =>
+    `<body name="hip${name}" pos="${x} ${y} ${z}"><joint name="roll${name}" axis="1 0 0" range="-.7 .7"/>
+      <geom type="sphere" size="${RADIUS}" mass=".1" contype="0" conaffinity="0"/>
+      <body name="thigh${name}"><joint name="lift${name}" axis="0 1 0" range="-2 2"/>
+      <geom type="capsule" size="${RADIUS}" fromto="0 0 0 ${to}" mass=".2"/>
+      <body name="shin${name}" pos="${to}"><joint name="knee${name}" axis="0 1 0" range="-2.3 2.3"/>
+      <geom type="capsule" size="${RADIUS}" fromto="0 0 0 ${to}" mass=".1"/></body></body></body>`;
+  return [-1, 1]
+    .map((y, i) => limb(`leg${i}`, 0, 0.1 * y, 0, "0 0 -.3") + limb(`arm${i}`, 0.15, 0.2 * y, height, way))
+    .join("");
+};
+
+test("what stands on two legs, with arms alike them, is left alone, wherever its arms are", async () => {
+  const trunk = `<geom type="box" size=".12 .1 .1" pos=".08 0 .12" mass="5"/>`;
+  for (const limbs of [person(0.15, "0 0 -.3"), person(0.4, ".3 0 0")])
+    expect(await poseOf(await loadModel(robot(limbs, USUAL, trunk)))).toBeUndefined();
+});
+
+test("what its joints' ranges have stand, and only its drawing not, starts there; others within ranges too", async () => {
+  // Gymnasium's ant is drawn with legs stretched out, 0.52 rad out of the range of its ankles
+  const ant = await loadModel(fileURLToPath(new URL("../../../envs/ant/model.xml", import.meta.url)));
+  const bent = await bentOf(ant, []);
+  expect([bent!.joints.length, bent!.stands]).toEqual([4, undefined]);
+
+  const tail = `<body name="tail" pos="0 0 .1"><joint name="tail" axis="0 1 0" range=".5 1"/><geom size=".01" mass=".01"/></body>`;
+  const model = await loadModel(robot(insect(4, USUAL) + tail, USUAL));
+  const { stands, qpos } = (await bentOf(model, []))!;
+  expect(stands).toBe(true);
+  expect(qpos.at(-1)).toBeGreaterThanOrEqual(0.5);
 });
 
 test("what stands as it is drawn, has two legs, or knees that cannot lower its feet, is left alone", async () => {
