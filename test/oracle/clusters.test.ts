@@ -98,3 +98,19 @@ test.each([
   });
   expect(met).toBeGreaterThan((STEPS * WORLDS) / 2);
 });
+
+test("none beside a plane that explicit pairs join with more fixed geoms than clusters have columns for", async () => {
+  const fixed = Array.from({ length: 241 }, (_, i) => `<geom name="f${i}" size=".02" pos="5 ${i} .5"/>`);
+  const feet = Array.from({ length: 12 }, (_, i) => `<geom size=".03" pos="${0.08 * (i % 4)} ${0.02 * i} 0"/>`);
+  const named = fixed.map((_, i) => `<pair geom1="floor" geom2="f${i}"/>`);
+  const model = await loadModel(`<mujoco><worldbody><geom name="floor" type="plane" size="3 3 1"/>${fixed.join("")}
+    <body pos="0 0 .028"><freejoint/>${feet.join("")}</body></worldbody><contact>${named.join("")}</contact></mujoco>`);
+  await using simulation = await createSimulation(model, { numEnvs: 1, device: "cpu-f64", outputs: ["ncon"] });
+  simulation.step(1);
+  const { ncon, qpos } = await simulation.getState(["ncon", "qpos"]);
+  await withMuJoCo(model, ({ mujoco, model: mj, data }) => {
+    mujoco.mj_step(mj, data);
+    expect(ncon[0]).toBe(data.ncon);
+    expect(Math.abs(qpos[2] - data.qpos[2])).toBeLessThan(envBounds.randomised.value);
+  });
+});

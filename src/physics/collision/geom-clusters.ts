@@ -22,7 +22,7 @@ import {
 } from "../../trace/scalar.ts";
 import { add3, column, dot3, quatToMat, row, scale3, sub3, type Vec3 } from "../../trace/vector.ts";
 import type { GeomPairs } from "../../model/pairs.ts";
-import { boxesOf, hasWorldBoxes, isBoxed, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
+import { boxesOf, hasWorldBoxes, isBoxed, isSolid, reachAlong, ROUNDING, type WorldBox } from "./geom-boxes.ts";
 import type { FrameCopy, GeomFrames } from "./geom-frames.ts";
 import { ownFields, type ModelView, type WorldData } from "../view.ts";
 
@@ -154,7 +154,9 @@ export function geomClusters(m: ModelView, pairs: GeomPairs, fixed: readonly num
   const clusters = [...ofBodies].flatMap(([body, of]) =>
     of.length < FEWEST ? [] : parts(of, centres).map((part) => ({ body, geoms: part })),
   );
-  const others = moving.length - clusters.reduce((count, c) => count + c.geoms.length, 0);
+  // beside planes fixed geoms are columns too, where explicit pairs name them
+  const inColumns = new Set([...moving, ...pairs.geoms((p) => !isSolid(p))]);
+  const others = inColumns.size - clusters.reduce((count, c) => count + c.geoms.length, 0);
   const columns = CLUSTER * (clusters.length + Math.ceil(others / CLUSTER));
   if (clusters.length === 0 || columns > MOST_COLUMNS) return [];
   const rows = rowsAmong(pairs, new Set(clusters.flatMap((c) => c.geoms)));
