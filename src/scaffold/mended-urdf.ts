@@ -85,12 +85,14 @@ function told(text: string, options: Record<string, string>, note: string): Mend
 
 /** A URDF nothing of which collides, with what is seen of its links in place of that; undefined where some does, or none is seen. */
 export function collidingUrdf(text: string): Mended | undefined {
-  if (/<collision\b/.test(text)) return undefined;
-  const next = text.replace(/<visual\b[^>]*>([^]*?)<\/visual>/g, (visual, shape: string) => {
+  // what is in a comment does not collide, and is not seen
+  const said = text.replace(/<!--[^]*?-->/g, "");
+  if (/<collision\b/.test(said)) return undefined;
+  const next = said.replace(/<visual\b(?:[^>]*[^>/])?>([^]*?)<\/visual>/g, (visual, shape: string) => {
     const plain = shape.replace(/<material\b[^>]*?(?:\/>|>[^]*?<\/material>)/g, "");
     return `${visual}<collision>${plain}</collision>`;
   });
-  return next === text ? undefined : { text: next, note: "nothing of it collided: links collide as they are seen" };
+  return next === said ? undefined : { text: next, note: "nothing of it collided: links collide as they are seen" };
 }
 
 /**

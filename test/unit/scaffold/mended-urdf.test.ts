@@ -116,6 +116,15 @@ test("a copy is not written over a file, and a reader of what MuJoCo says reads 
   expect(mendUrdf(urdf(""), "Error: inertia must have positive eigenvalues")).toBeUndefined();
 });
 
+test("what a comment says neither collides nor is seen, and an empty visual ends where it stands", () => {
+  const ball = `<geometry><sphere radius=".1"/></geometry>`;
+  const text = `<link name="a"><visual/><!-- <collision>${ball}</collision> --></link><link name="b"><visual>${ball}</visual></link>`;
+  expect(collidingUrdf(text)?.text).toBe(
+    `<link name="a"><visual/></link><link name="b"><visual>${ball}</visual><collision>${ball}</collision></link>`,
+  );
+  expect(collidingUrdf(`<link name="a"><!-- <visual>${ball}</visual> --></link>`)).toBeUndefined();
+});
+
 test("a URDF nothing of which collides stands on what is seen of its links; one that something does is left as it is", async () => {
   const seen = urdf(
     arm
