@@ -12,3 +12,6 @@ export function mujocoWasm(): string;
 
 /** Names of the files that a page loads before anything runs that imports `entry`. */
 export function atStart(metafile: Metafile, entry?: string): readonly string[];
+
+/** A text with numbers in place of the names of members of MuJoCo's enums. */
+export function numbered(text: string): string;

@@ -67,10 +67,15 @@ const MEMBER = /\[\s*("(?:[uif]32|vec4<\w+>|array<[^"]*>)"),\s*"[^"]*",?\s*\]/g;
 /** Names of MuJoCo's enums with their numbers: a bundle has room for the numbers alone. */
 const ENUMS = new Map(
   [...read("src", "model", "enums.ts").matchAll(/export const (mjt\w+) = \{([^}]*)\}/g)].flatMap(([, name, members]) =>
-    [...members.matchAll(/(\w+): (\d+)/g)].map(([, member, value]) => [`${name}.${member}`, value]),
+    // a bit of flags is one shifted
+    [...members.matchAll(/(\w+): (\d+)(?: << (\d+))?/g)].map(([, member, value, shift = "0"]) => [
+      `${name}.${member}`,
+      String(Number(value) << Number(shift)),
+    ]),
   ),
 );
-const numbered = (text) => text.replace(/\bmjt\w+\.[A-Z]\w*\b/g, (member) => ENUMS.get(member) ?? member);
+/** A text with numbers for members of those. */
+export const numbered = (text) => text.replace(/\bmjt\w+\.[A-Z]\w*\b/g, (member) => ENUMS.get(member) ?? member);
 
 const host = {
   name: "browser",

@@ -1,7 +1,8 @@
 // every NAME.browser.ts is what the library takes of NAME.ts, in its types too
 import { expect, test } from "vitest";
 import { repositoryFiles } from "../support/imports.ts";
-import { atStart, buildBrowser } from "../../tools/browser-bundle.mjs";
+import * as enums from "../../src/model/enums.ts";
+import { atStart, buildBrowser, numbered } from "../../tools/browser-bundle.mjs";
 
 /** What a module for browsers has that could not stand for what Node's has. */
 type Wrong<Browser, Node> = {
@@ -72,4 +73,13 @@ test("nothing in the bundle asks for Node, but MuJoCo's module where it runs in 
     (text) => text.match(/new URL\(["`][^"`]*["`],\s*import\.meta\.url\)/g) ?? [],
   );
   expect(places.map((place) => /["`](.*)["`]/.exec(place)![1])).toEqual(["./compile-worker.js"]);
+});
+
+test("numbers stand in pages for the members of MuJoCo's enums", () => {
+  const members = Object.entries(enums).flatMap(([name, values]) =>
+    Object.entries(values).map(([member, value]) => [`${name}.${member}`, String(value)]),
+  );
+  expect(members.length).toBeGreaterThan(100);
+  expect(members.map(([name]) => numbered(name))).toEqual(members.map(([, value]) => value));
+  expect(numbered("mjtNone.FREE mjtJoint.NONE")).toBe("mjtNone.FREE mjtJoint.NONE");
 });

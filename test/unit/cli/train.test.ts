@@ -189,7 +189,7 @@ describe("corral train", () => {
       [["CartPole", "--gamma", "1.5"], 2, "gamma is 1.5"],
       [["CartPole", "--normalize-rewards", "yes"], 2, "pass true or false"],
       [["CartPole", "--steps", "0"], 2, "pass an integer of at least 1"],
-      [["CartPole", "--steps", "1e400"], 2, "pass an integer of at least 1"],
+      [["CartPole", "--steps", "1e400"], 2, "--steps is Infinity; pass an integer from 1 to 9007199254740991"],
       [["CartPole", "--schedule", "cosine"], 2, "adaptive"],
       [["CartPole", "--schedule", "adaptive"], 2, "targetKl is Infinity"],
       [["CartPole", "--config", file], 2, "nearest: learningRate"],
