@@ -82,10 +82,10 @@ async function writeScene(name: string, scene: string, { model, file }: Urdf, is
     writeOutput(scene, urdfScene(name, model, options));
     return loadModel(scene);
   };
-  const scene0 = { file, height: isFree ? 0 : undefined };
-  const first = await robotOf(await write(scene0));
+  const given = { file, height: isFree ? 0 : undefined };
+  const first = await robotOf(await write(given));
   const trunk = isFree ? trunkAbove(first) : undefined;
-  const drawn = { ...scene0, trunk };
+  const drawn = { ...given, trunk };
   const whole = trunk ? await robotOf(await write(drawn)) : first;
   const feet = isFree ? standsOn(whole) : undefined;
   const bent = await bentOf(whole.model, feet);

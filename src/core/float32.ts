@@ -25,3 +25,7 @@ export const heldText = (x: unknown, precision: FloatPrecision = "f32"): string 
     : precision === "f32" && typeof x === "number" && Number.isFinite(x)
       ? `within ±${MOST}, which float32 holds. Pass a smaller one`
       : "finite";
+
+/** Words as the float32 that they hold, in the same memory, wherever in a buffer they lie. */
+export const floatsOf = <B extends ArrayBufferLike>(words: Uint32Array<B>): Float32Array<B> =>
+  new Float32Array(words.buffer, words.byteOffset, words.length);

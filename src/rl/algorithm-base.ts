@@ -1,4 +1,5 @@
 // what every algorithm keeps beside its mathematics: counts, one call at a time, snapshots, evaluation, and its end
+import { floatsOf } from "../core/float32.ts";
 import { printLearner } from "./printed.ts";
 import { onlyOptions } from "../core/options.ts";
 import { CallMutex } from "../core/call-mutex.ts";
@@ -201,7 +202,7 @@ export abstract class AlgorithmBase<
       this.assertLearnt(learner);
       const state = (await this.learner.readState()).slice();
       this.adoptMore(learner, state);
-      const params = new Float32Array(learner.params.slice().buffer);
+      const params = floatsOf(learner.params).slice();
       this.adoptParams(params);
       this.learner.write("params", params);
       this.learner.write("state", state);

@@ -1,6 +1,7 @@
 // deep Q-learning (Mnih et al. 2015, "Human-level control through deep reinforcement learning"), all of it on the device of
 // its environments: values of each of many actions, targets that follow them slowly, double Q-learning (van Hasselt et al.
 // 2016), and a replay of everything seen. Values of all actions are made in blocks where the best is sought and never held.
+import { floatsOf } from "../core/float32.ts";
 import { optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -116,7 +117,7 @@ export class Dqn extends OffPolicy<DqnConfig, DqnLearner, DqnMetrics> {
   /** Network and targets of a snapshot by name; see `namedDqn`. */
   named({ learner }: DqnSnapshot): Record<string, NamedArray> {
     this.learner.check(learner, ["params"]);
-    return namedDqn(this.learner.shape, new Float32Array(learner.params.slice().buffer));
+    return namedDqn(this.learner.shape, floatsOf(learner.params));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {

@@ -11,6 +11,7 @@
 // Unlike CleanRL's: advantages are normalised over the rollout, not the minibatch; the observation normaliser moves after an
 // update, not with each step; targetKl stops within an epoch, before the minibatch that passes 1.5 times it is applied.
 // The loss in plain float64: test/support/ppo-reference.ts.
+import { floatsOf } from "../core/float32.ts";
 import { CorralError } from "../core/errors.ts";
 import type { JsVec } from "../env/js-env.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
@@ -305,7 +306,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   /** The policy, the value function and the normaliser of a snapshot by name; see `namedParameters`. Throws `bad-snapshot`. */
   named({ learner }: PpoSnapshot): Record<string, NamedArray> {
     this.learner.check(learner, ["params", "norm"]);
-    return namedPpo(this.learner.shape, (arena) => new Float32Array(learner[arena].slice().buffer));
+    return namedPpo(this.learner.shape, (arena) => floatsOf(learner[arena]));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {
@@ -320,7 +321,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   /** The normalisers: of observations, and of rewards. */
   protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
     // behind the columns of observations lie the bounds of actions, which are the environment's own
-    this.learner.write("norm", new Float32Array(learnt.norm.slice().buffer).subarray(0, 16 * this.learner.shape.k4));
+    this.learner.write("norm", floatsOf(learnt.norm).subarray(0, 16 * this.learner.shape.k4));
     takeRewardScale(learnt, state);
   }
 

@@ -1,6 +1,7 @@
 // soft actor-critic over discrete actions (Christodoulou 2019, "Soft Actor-Critic for Discrete Action Settings"), all of it on
 // the device of its environments: a categorical policy, two critics that value every action, expectations over all of them
 // instead of draws, and a replay. Logits and values of many actions are made in blocks and never held.
+import { floatsOf } from "../core/float32.ts";
 import { optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { AlgorithmSnapshot } from "./algorithm.ts";
@@ -91,7 +92,7 @@ export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteL
   /** Policy, critics and targets of a snapshot by name; see `namedSacDiscrete`. */
   named({ learner }: SacDiscreteSnapshot): Record<string, NamedArray> {
     this.learner.check(learner, ["params"]);
-    return namedSacDiscrete(this.learner.shape, new Float32Array(learner.params.slice().buffer));
+    return namedSacDiscrete(this.learner.shape, floatsOf(learner.params));
   }
 
   shapes(): Readonly<Record<string, readonly number[]>> {

@@ -1,6 +1,7 @@
 // soft actor-critic (Haarnoja et al. 2018, "Soft Actor-Critic Algorithms and Applications"), all of it on the device of its
 // environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
 // replay of everything seen.
+import { floatsOf } from "../core/float32.ts";
 import { CorralError } from "../core/errors.ts";
 import { badOption, optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
@@ -210,15 +211,15 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     super.adoptMore(learnt, state);
     // behind the columns of observations lie the bounds of actions, which are the environment's own
     if (this.config.normalizeObservations)
-      this.learner.write("norm", new Float32Array(learnt.norm.slice().buffer).subarray(0, 16 * this.learner.shape.k4));
+      this.learner.write("norm", floatsOf(learnt.norm).subarray(0, 16 * this.learner.shape.k4));
   }
 
   /** Policy, critics, targets and any normaliser of a snapshot by name; see `namedSac`. */
   named({ learner }: SacSnapshot): Record<string, NamedArray> {
     const { shape } = this.learner;
     this.learner.check(learner, shape.normalizes ? ["params", "norm"] : ["params"]);
-    const norm = shape.normalizes ? new Float32Array(learner.norm.slice().buffer) : undefined;
-    return namedSac(shape, new Float32Array(learner.params.slice().buffer), norm);
+    const norm = shape.normalizes ? floatsOf(learner.norm) : undefined;
+    return namedSac(shape, floatsOf(learner.params), norm);
   }
 
   shapes(): ReturnType<typeof shapesOf> {

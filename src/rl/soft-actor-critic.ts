@@ -1,4 +1,5 @@
 // what SAC is over both kinds of actions: when it explores and learns, at which rates, and its temperature
+import { floatsOf } from "../core/float32.ts";
 import type { Actor } from "./device/act.ts";
 import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
 import type { ReplayConfig } from "./device/shared-options.ts";
@@ -42,6 +43,6 @@ export abstract class SoftActorCritic<C extends SoftConfig, L extends ReplayLear
   }
 
   protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
-    state[SAC_STATE.log_alpha] = new Float32Array(learnt.state.slice().buffer)[SAC_STATE.log_alpha];
+    state[SAC_STATE.log_alpha] = floatsOf(learnt.state)[SAC_STATE.log_alpha];
   }
 }

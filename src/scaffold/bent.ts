@@ -46,7 +46,8 @@ export const toldOf = ({ joints, knees, stands }: Bent, key = "home", from?: str
 /**
  * The pose nearest to the default one in which no joint is outside its range and no knee straight; undefined where that one is such.
  * Of a keyframe `from` joints stay that are outside their ranges: its author put them there.
- * Of four legs or more that do not stand as they are drawn, the pose in which they do. Of what stands on feet, the hinges above and below a knee turn back half of its angle each, so that feet stay below hips, and level.
+ * Of four legs or more that do not stand as they are drawn, the pose in which they do. Of what stands on feet, the hinges above and
+ * below a knee turn back half of its angle each, so that feet stay below hips, and level.
  */
 export async function bentOf(
   model: Model,

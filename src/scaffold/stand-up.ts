@@ -1,10 +1,11 @@
 // a pose to stand in, for what has four legs or more and is drawn lying, or with its mass beside its feet
+import { product, type Quat } from "../core/quaternion.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { listen } from "../model/mujoco.ts";
 import type { Model } from "../model/model.ts";
 import type { Oracle } from "../model/oracle.ts";
 import { flies, jointsBelow, limbEnds, rollsOn } from "./feet.ts";
-import { followersOf } from "./motors.ts";
+import { followersOf, isBelow } from "./motors.ts";
 import { lowestOf, reachOf } from "./stance.ts";
 import { kinematicsOf, legOf, type Kinematics } from "./straight-legs.ts";
 import { collides, geoms, touching } from "./touching.ts";
@@ -30,6 +31,8 @@ const TURNS = 0.05;
 /** Halvings of the grid's steps, and how far feet are from level, in parts of a leg, where a pose is a third as good. */
 const HALVINGS = 6;
 const LEVEL = 0.02;
+/** Hips lie in a plane if across it they are apart by less than this part of what they are along it. */
+const FLAT = 0.25;
 
 /** A leg: its hinges from the hip on, the body of its foot and the foot's place in that, and how long it is (m). */
 interface Leg {
@@ -54,6 +57,7 @@ const posed = (oracle: Oracle, qpos: ArrayLike<number>): Posed => ({
 });
 
 const plus = (a: Vector, b: Vector, by = 1): Vector => [a[0] + by * b[0], a[1] + by * b[1], a[2] + by * b[2]];
+const times = (v: Vector, by: number): Vector => [by * v[0], by * v[1], by * v[2]];
 const length = (v: Vector): number => Math.sqrt(dot(v, v));
 
 /** Corners and the middle of a geom's bounding box in the world. */
@@ -73,10 +77,9 @@ function boxOf({ geom_aabb }: Model, g: number, { geom_xpos, geom_xmat }: Posed)
 /** The leg that ends in a body, as it is drawn; undefined where what turns it is no chain of hinges, or nothing of its end touches. */
 function legTo(model: Model, root: number, foot: number, ends: readonly number[], drawn: Posed): Leg | undefined {
   const hinges = legOf(model, foot, ends);
-  const path = jointsBelow(model, root).filter((j) => {
-    for (let b = foot; b !== root; b = model.body_parentid[b]) if (b === model.jnt_bodyid[j]) return true;
-    return false;
-  });
+  const path = jointsBelow(model, root).filter(
+    (j) => model.jnt_bodyid[j] !== root && isBelow(model, foot, model.jnt_bodyid[j]),
+  );
   if (path.length !== hinges.length || PLACES[hinges.length] === undefined) return undefined;
   const boxes = touching(model, foot).map((g) => boxOf(model, g, drawn));
   if (boxes.length === 0) return undefined;
@@ -88,7 +91,7 @@ function legTo(model: Model, root: number, foot: number, ends: readonly number[]
   const out = minus(middle, last);
   const far = length(out);
   if (!(far > 0)) return undefined;
-  const way = plus([0, 0, 0], out, 1 / far);
+  const way = times(out, 1 / far);
   const tip = plus(last, way, reaches(way));
   const [w, x, y, z] = drawn.xquat.subarray(4 * foot, 4 * foot + 4);
   const long = [...anchors.slice(1), tip].reduce((sum, p, i) => sum + length(minus(p, anchors[i])), 0);
@@ -125,17 +128,12 @@ function spanned(columns: readonly Vector[]): number {
  * How well a leg stands in a pose: how freely its foot moves (Yoshikawa's manipulability), times how deep it is below the hip, up to
  * a part, with room left for its joints, and no more turned than need be; less where its foot is not at `level` (m).
  */
-function worth(
-  model: Model,
-  { hinges, long, ...leg }: Leg,
-  qpos: ArrayLike<number>,
-  pose: Posed,
-  level?: number,
-): number {
-  const tip = tipOf({ hinges, long, ...leg }, pose);
+function worth(model: Model, leg: Leg, qpos: ArrayLike<number>, pose: Posed, level?: number): number {
+  const { hinges, long } = leg;
+  const tip = tipOf(leg, pose);
   const anchors = hinges.map((j) => vectorAt(pose.xanchor, j));
   if (anchors.some((anchor) => anchor[2] - tip[2] < ABOVE * long)) return 0;
-  const moves = hinges.map((j, i) => plus([0, 0, 0], cross(vectorAt(pose.xaxis, j), minus(tip, anchors[i])), 1 / long));
+  const moves = hinges.map((j, i) => times(cross(vectorAt(pose.xaxis, j), minus(tip, anchors[i])), 1 / long));
   let [room, turns] = [Infinity, 0];
   for (const j of hinges) {
     const q = qpos[model.jnt_qposadr[j]];
@@ -226,14 +224,11 @@ function searched(oracle: Oracle, model: Model, legs: readonly Leg[], drawn: Arr
   return qpos;
 }
 
-/** Hips lie in a plane if across it they are apart by less than this part of what they are along it. */
-const FLAT = 0.25;
-
 /**
  * The quaternion that puts up what a robot is drawn with along x or y, as programs do whose y is up: across the plane of its hips,
  * away from its feet, and its hips along x; undefined where that is z already.
  */
-function uprightBy(legs: readonly Leg[], drawn: Posed): readonly number[] | undefined {
+function uprightBy(legs: readonly Leg[], drawn: Posed): Quat | undefined {
   const hips = legs.map(({ hinges }) => vectorAt(drawn.xanchor, hinges[0]));
   const apart = [0, 1, 2].map((k) => Math.max(...hips.map((p) => p[k])) - Math.min(...hips.map((p) => p[k])));
   const [up, side, along] = [0, 1, 2].toSorted((a, b) => apart[a] - apart[b]);
@@ -246,14 +241,6 @@ function uprightBy(legs: readonly Leg[], drawn: Posed): readonly number[] | unde
   if (along === (up === 0 ? 2 : 0)) return [half, x, y, 0];
   return [1 / 2, half * (x - y), half * (x + y), 1 / 2];
 }
-
-/** The quaternion of a turn after another. */
-const after = ([a, b, c, d]: readonly number[], [w, x, y, z]: readonly number[]): number[] => [
-  a * w - b * x - c * y - d * z,
-  a * x + b * w + c * z - d * y,
-  a * y - b * z + c * w + d * x,
-  a * z + b * y - c * x + d * w,
-];
 
 /**
  * The pose in which a robot stands on four legs or more that lies in `start`, the default pose with its joints within their ranges,
@@ -279,7 +266,7 @@ export function standingPose(
     const free = model.body_jntadr[root];
     const turn = model.jnt_type[free] === mjtJoint.FREE ? uprightBy(legs, drawn) : undefined;
     const at = model.jnt_qposadr[free] + 3;
-    if (turn) qpos.set(after(turn, Array.from(qpos.subarray(at, at + 4))), at);
+    if (turn) qpos.set(product(turn, Array.from(qpos.subarray(at, at + 4)) as unknown as Quat), at);
     else if (stands(how, LIES)) return undefined;
     const found = searched(oracle, model, legs, qpos);
     return stands(standsHow(oracle, model, root, legs, posed(oracle, found)), RAISED) ? Array.from(found) : undefined;

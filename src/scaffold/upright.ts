@@ -47,11 +47,10 @@ export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
     return [x, y, z];
   });
   // of two feet that are beside each other along x it goes along y
-  const isAside = feet.length === 2 && Math.abs(aheadOf(robot, feet)[0]) < ASIDE;
-  if (columns[2][2] > UPRIGHT && !isAside) return undefined;
+  const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];
+  if (columns[2][2] > UPRIGHT && !(Math.abs(ahead[0]) < ASIDE)) return undefined;
   // a turn of rounding is none
   const own = (v: Vector): Vector => columns.map((c) => Math.round(1e6 * dot(c, v)) / 1e6 || 0) as unknown as Vector;
-  const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];
   return { ahead: own(ahead), left: own(cross(up, ahead)), up: own(up) };
 }
 

@@ -9,6 +9,7 @@ import { geomClusters } from "../../src/physics/collision/geom-clusters.ts";
 import { modelView } from "../../src/physics/view.ts";
 import { program } from "../support/trace-runner.ts";
 import { createRandom } from "../support/mjcf-random.ts";
+import { stepAsMuJoCo } from "../support/contacts-as-mujocos.ts";
 import { envBounds } from "../support/tolerances.ts";
 
 const STEPS = 60;
@@ -63,39 +64,12 @@ test.each([
   );
   expect(hasRows).toEqual(rows);
 
-  await using simulation = await createSimulation(model, {
-    numEnvs: WORLDS,
-    device: "cpu-f64",
-    outputs: ["ncon"],
-    ...(unroll === false && { unroll }),
-  });
   const r = createRandom(seed + 10);
   const start = Float64Array.from({ length: WORLDS * model.nq }, (_unused, i) => {
     const at = model.qpos0[i % model.nq];
     return i % model.nq < 14 && (i % model.nq) % 7 < 3 ? at + r.between(-0.1, 0.1) : at;
   });
-  await simulation.setState({ qpos: start });
-  const counts: number[][] = [];
-  for (let t = 0; t < STEPS; t++) {
-    simulation.step(1);
-    counts.push(Array.from((await simulation.getState(["ncon"])).ncon));
-  }
-  const { qpos } = await simulation.getState(["qpos"]);
-  let met = 0;
-  await withMuJoCo(model, ({ mujoco, model: mj, data, write }) => {
-    for (let w = 0; w < WORLDS; w++) {
-      mujoco.mj_resetData(mj, data);
-      write("qpos", start.subarray(w * model.nq, (w + 1) * model.nq));
-      for (let t = 0; t < STEPS; t++) {
-        mujoco.mj_step(mj, data);
-        met += data.ncon;
-        expect(counts[t][w], `world ${w}, step ${t}`).toBe(data.ncon);
-      }
-      Array.from<number>(data.qpos).forEach((x, i) =>
-        expect(Math.abs(qpos[w * model.nq + i] - x), `world ${w}, qpos[${i}]`).toBeLessThan(envBounds.randomised.value),
-      );
-    }
-  });
+  const met = await stepAsMuJoCo(model, start, { steps: STEPS, unroll });
   expect(met).toBeGreaterThan((STEPS * WORLDS) / 2);
 });
 

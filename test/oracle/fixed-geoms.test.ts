@@ -1,9 +1,8 @@
 // scenes of many geoms that nothing moves, which the broad phase meets in groups: contacts are MuJoCo's, whatever the order
 import { expect, test } from "vitest";
-import { createSimulation, defineTask, loadModel, makeVec, rays } from "../../src/index.ts";
-import { withMuJoCo } from "../../src/model/oracle.ts";
+import { defineTask, loadModel, makeVec, rays } from "../../src/index.ts";
 import { createRandom } from "../support/mjcf-random.ts";
-import { envBounds } from "../support/tolerances.ts";
+import { stepAsMuJoCo } from "../support/contacts-as-mujocos.ts";
 
 /** Their frames are kept, or left out where there is room too. */
 const [FEW, FIXED] = [90, 150];
@@ -39,39 +38,12 @@ test.each([
   [3, undefined, FIXED],
 ] as const)("scene %i, unroll %s, %i geoms", async (seed, unroll, count) => {
   const model = await loadModel(scene(seed, count));
-  await using simulation = await createSimulation(model, {
-    numEnvs: WORLDS,
-    device: "cpu-f64",
-    outputs: ["ncon"],
-    ...(unroll === false && { unroll }),
-  });
   const r = createRandom(seed + 10);
   const start = Float64Array.from({ length: WORLDS * model.nq }, (_, i) => {
     const at = model.qpos0[i % model.nq];
     return i % 7 < 3 ? at + r.between(-0.15, 0.15) : at;
   });
-  await simulation.setState({ qpos: start });
-  const counts: number[][] = [];
-  for (let t = 0; t < STEPS; t++) {
-    simulation.step(1);
-    counts.push(Array.from((await simulation.getState(["ncon"])).ncon));
-  }
-  const { qpos } = await simulation.getState(["qpos"]);
-  let met = 0;
-  await withMuJoCo(model, ({ mujoco, model: mj, data, write }) => {
-    for (let w = 0; w < WORLDS; w++) {
-      mujoco.mj_resetData(mj, data);
-      write("qpos", start.subarray(w * model.nq, (w + 1) * model.nq));
-      for (let t = 0; t < STEPS; t++) {
-        mujoco.mj_step(mj, data);
-        met += data.ncon;
-        expect(counts[t][w], `world ${w}, step ${t}`).toBe(data.ncon);
-      }
-      Array.from<number>(data.qpos).forEach((x, i) =>
-        expect(Math.abs(qpos[w * model.nq + i] - x), `world ${w}`).toBeLessThan(envBounds.randomised.value),
-      );
-    }
-  });
+  const met = await stepAsMuJoCo(model, start, { steps: STEPS, unroll });
   expect(met).toBeGreaterThan(STEPS * WORLDS);
 });
 

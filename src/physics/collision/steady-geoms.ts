@@ -1,18 +1,10 @@
 // geoms that no joint turns, and where their axes point to the last place of float64
+import { product, type Quat } from "../../core/quaternion.ts";
 import { table } from "../../trace/control.ts";
 import { eq, type Bool, type Int } from "../../trace/scalar.ts";
 import type { Vec3 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
 import type { Model } from "../../model/model.ts";
-
-export type Quat = readonly [number, number, number, number];
-
-export const product = ([a, b, c, d]: Quat, [w, x, y, z]: Quat): Quat => [
-  a * w - b * x - c * y - d * z,
-  a * x + b * w + c * z - d * y,
-  a * y - b * z + c * w + d * x,
-  a * z + b * y - c * x + d * w,
-];
 
 const unit = (q: Quat): Quat => {
   const length = Math.sqrt(q.reduce((sum, x) => sum + x * x, 0));

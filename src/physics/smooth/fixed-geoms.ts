@@ -2,7 +2,8 @@
 import { array, table, variable, type LocalArray, type Variable } from "../../trace/control.ts";
 import { add, isNode, type Int } from "../../trace/scalar.ts";
 import { add3, quatToMat, rotate, type Vec3 } from "../../trace/vector.ts";
-import { product, quatAt, steadyBodies } from "../collision/steady-geoms.ts";
+import { product } from "../../core/quaternion.ts";
+import { quatAt, steadyBodies } from "../collision/steady-geoms.ts";
 import { fixedIds, leftOutIds } from "../fixed-ids.ts";
 import { ownFields, type LeftOut, type ModelView, type WorldData } from "../view.ts";
 

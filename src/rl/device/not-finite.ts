@@ -1,4 +1,5 @@
 // what is not finite in a stopped update, and whether the update ended as it was recorded
+import { floatsOf } from "../../core/float32.ts";
 import { OPTIMIZER_PLACE, STATE } from "../tables/device-tables.ts";
 import type { DeviceCore } from "./device-core.ts";
 import { REASONS } from "./metrics.ts";
@@ -62,7 +63,6 @@ export function look(
 }
 
 export const elements: Place = (i) => `[${i}]`;
-export const floatsOf = (words: Uint32Array<ArrayBuffer>): Float32Array => new Float32Array(words.buffer);
 
 /** Adam's two means come in turns of four. */
 export function momentsOf(words: Uint32Array<ArrayBuffer>, which: 0 | 1): Float32Array {

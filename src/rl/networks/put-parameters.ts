@@ -1,4 +1,5 @@
 // arrays by name put back where a learner has them: the inverse of `namedParameters` and `namedNormalizer`
+import { floatsOf } from "../../core/float32.ts";
 import { NORM, STATE } from "../tables/device-tables.ts";
 import { layersOf, padTo, TILE, type Layer, type NamedArray, type Networks, type StreamedHead } from "./networks.ts";
 
@@ -92,5 +93,5 @@ export function putNormalizer(
 /** What scales rewards, of another learner's state into this one. */
 export function takeRewardScale(learnt: Readonly<Record<string, Uint32Array>>, state: Float32Array): void {
   const [first, end] = [STATE.reward_mean, STATE.reward_scale + 1];
-  state.set(new Float32Array(learnt.state.slice().buffer).subarray(first, end), first);
+  state.set(floatsOf(learnt.state).subarray(first, end), first);
 }

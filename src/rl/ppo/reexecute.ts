@@ -1,4 +1,5 @@
 // a stopped update once more, kernel by kernel: what became not finite first, and whether the bits are the recorded ones
+import { floatsOf } from "../../core/float32.ts";
 import { learnerShape, type LearnerShape } from "./arenas.ts";
 import { ppoConfig } from "./config.ts";
 import type { LearnerDevice } from "../device/learner-device.ts";
@@ -12,7 +13,6 @@ import { STATISTICS4, SUM_PARTS } from "../device/arenas.ts";
 import {
   type BadQuantity,
   type Place,
-  floatsOf,
   look,
   momentsOf,
   elements,

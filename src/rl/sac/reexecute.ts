@@ -1,4 +1,5 @@
 // a stopped batch of SAC once more, stage by stage: what became not finite first, and whether the bits are the recorded ones
+import { floatsOf } from "../../core/float32.ts";
 import type { LearnerDevice } from "../device/learner-device.ts";
 import { NOTE, SAC_STATE, SAC_STATISTICS } from "../tables/device-tables.ts";
 import { namedLayers, namedNormalizer, type Layer, type NamedArray, type Rows } from "../networks/networks.ts";
@@ -11,7 +12,6 @@ import { STATISTICS4, SUM_PARTS } from "../device/arenas.ts";
 import {
   type UpdateReplay,
   elements,
-  floatsOf,
   look,
   momentsOf,
   outcomeOf,
