@@ -4,6 +4,7 @@ import type { Oracle } from "../model/oracle.ts";
 import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import { columnsOf, type Columns } from "./leg-columns.ts";
+import { close, linkagesOf } from "./linkages.ts";
 import { baseOf, type Robot } from "./robot.ts";
 import { reachOf, type Places } from "./stance.ts";
 import { kinematicsOf, legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
@@ -30,6 +31,9 @@ const ALONG = 0.6;
 const BELOW = 0.15;
 /** Hinges that are so near to the foot's height are ankles, in parts of the leg. */
 const ANKLE = 0.2;
+/** rad that a servo is turned by to see what it pulls, and the least that it does for each. */
+const TURNED = 1e-4;
+const PULLS = 0.05;
 /** A heel is as low as toes but for this part of the robot's height. */
 const HEEL = 0.01;
 
@@ -80,6 +84,9 @@ function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
   };
 }
 
+/** How far a joint turns for each rad of a servo's own, by the linkages of a robot. */
+type Pull = (motor: number) => (joint: number) => number;
+
 /** The body that stands: toes hang from one whose heel is as low. */
 function standing({ model, span }: Robot, end: number, places: Places): number {
   const low = (body: number) =>
@@ -100,13 +107,27 @@ function soleOf({ model }: Robot, foot: number, places: Places): readonly [numbe
   return [middle(0), middle(1)];
 }
 
-/** The hinges of a leg, from the hip on, that servos of position turn; no other foot hangs from them. */
-function hingesOf({ model, motors }: Robot, foot: number, feet: readonly number[]) {
+/** A hinge of a leg, the servo that turns it, and by how much for each rad of that one's own joint. */
+interface Hinge {
+  readonly joint: number;
+  readonly motor: number;
+  readonly ratio: number;
+}
+
+/** The hinges of a leg, from the hip on, that servos of position turn, some by a linkage; no other foot hangs from them. */
+function hingesOf({ model, motors }: Robot, foot: number, feet: readonly number[], pull: Pull): Hinge[] {
   const servos = Array.from({ length: model.nu }, (_, i) => i).filter((i) => motors[i].isPosition);
   const driving = new Map(servos.map((i) => [jointOf(model, i), i] as const));
-  return legOf(model, foot, feet).flatMap((joint) => {
+  const leg = legOf(model, foot, feet);
+  const pulls = servos.filter((i) => !leg.includes(jointOf(model, i))).map((motor) => ({ motor, by: pull(motor) }));
+  return leg.flatMap((joint) => {
     const motor = driving.get(joint);
-    return motor === undefined ? [] : [{ joint, motor }];
+    if (motor !== undefined) return [{ joint, motor, ratio: 1 }];
+    return pulls.flatMap(({ motor: other, by }) => {
+      // a servo is one hinge, of those that it pulls the one that turns most
+      const most = leg.toSorted((a, b) => Math.abs(by(b)) - Math.abs(by(a)))[0];
+      return most === joint && Math.abs(by(joint)) > PULLS ? [{ joint, motor: other, ratio: by(joint) }] : [];
+    });
   });
 }
 
@@ -121,15 +142,28 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
     const qpos = Float64Array.from(robot.qpos);
     // of poses x is ahead and z up
     if (axes) qpos.set(turnedAhead(robot, base, axes), model.jnt_qposadr[model.body_jntadr[base]] + 3);
+    const linkages = linkagesOf(model);
+    if (linkages.length > 0) close(oracle, model, linkages, qpos);
     const pose = posed(oracle, qpos);
     const straight = straightKnees(model, qpos, feet, pose);
     const soles = feet.map((end) => standing(robot, end, pose));
+    const pull: Pull = (motor) => {
+      const own = jointOf(model, motor);
+      const pulled = linkages.filter(({ joints }) => joints.includes(own));
+      if (pulled.length === 0) return () => 0;
+      const turned = qpos.slice();
+      turned[model.jnt_qposadr[own]] += TURNED;
+      close(oracle, model, pulled, turned);
+      return (joint) => (turned[model.jnt_qposadr[joint]] - qpos[model.jnt_qposadr[joint]]) / TURNED;
+    };
     const legs = soles.map((foot): (GaitLeg & { readonly long: number; readonly misses: number }) | undefined => {
-      const hinges = hingesOf(robot, foot, soles);
+      const hinges = hingesOf(robot, foot, soles, pull);
       const sole = soleOf(robot, foot, pose);
       if (hinges.length < 2 || !sole) return undefined;
-      const places = hinges.map(({ joint }) => model.jnt_qposadr[joint]);
-      const ranges = hinges.map(({ joint }): [number, number] =>
+      const own = hinges.map(({ motor }) => jointOf(model, motor));
+      const places = own.map((joint) => model.jnt_qposadr[joint]);
+      const pulled = linkages.filter(({ joints }) => own.some((j) => joints.includes(j)));
+      const ranges = own.map((joint): [number, number] =>
         model.jnt_limited[joint] > 0
           ? [model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]]
           : [-Infinity, Infinity],
@@ -145,7 +179,10 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         ranges,
         long,
         back,
-        bent: hinges.map(({ joint }) => (straight.get(joint) ?? 0) / 2),
+        bent: hinges.map(({ joint, ratio }) => (straight.get(joint) ?? 0) / (2 * ratio)),
+        ...(hinges.some(({ joint }, i) => joint !== own[i]) && {
+          close: (q: Float64Array) => close(oracle, model, pulled, q),
+        }),
       });
       const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
       // what a leg alone is pushed by goes from its foot through the mass, which it would turn else
@@ -158,7 +195,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         pose.xaxis[3 * joint + 1] * (sole[0] - pose.xanchor[3 * joint]);
       const along = (axis: number) => {
         const first = hinges.findIndex(({ joint }) => Math.abs(pose.xaxis[3 * joint + axis]) > ALONG);
-        return hinges.map(({ joint }, i) => (i === first ? Math.sign(pose.xaxis[3 * joint + axis]) : 0));
+        return hinges.map(({ joint, ratio }, i) => (i === first ? Math.sign(ratio * pose.xaxis[3 * joint + axis]) : 0));
       };
       return {
         ...columns,
@@ -167,13 +204,14 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         actuators: hinges.map(({ motor }) => motors[motor].name),
         motors: hinges.map(({ motor }) => motor),
         carry: raises.map((raise, i) => {
-          const rises = isAnkle(i) ? lever(hinges[i].joint) : raise + leans * sides[i];
+          const { joint, ratio } = hinges[i];
+          const rises = isAnkle(i) ? ratio * lever(joint) : raise + leans * sides[i];
           return (-CARRIES * rises * mass * GRAVITY) / stiffness[i];
         }),
         pitch: along(1),
         // what leans to the left is turned back about +x
         roll: along(0).map((sign) => -sign),
-        shift: hinges.map(({ joint }, i) => {
+        shift: own.map((joint, i) => {
           const bent = qpos[places[i]] + stance[i] - model.qpos_spring[places[i]];
           return stance[i] + (model.jnt_stiffness[joint] * bent) / stiffness[i];
         }),

@@ -1,6 +1,7 @@
-// light limbs that no foot hangs from, as fingers: a robot that learns to walk keeps them still
+// what a robot that learns to walk keeps still: light limbs that no foot hangs from, as fingers, and what is no part of it
 import { actuatorNames, jointOf, type Model } from "../model/model.ts";
-import { isBelow } from "./motors.ts";
+import { linkagesOf } from "./linkages.ts";
+import { bodyOf, isBelow } from "./motors.ts";
 import type { Base, Robot } from "./robot.ts";
 
 /** Part of a robot's mass below which what an actuator moves does nothing for its walk. */
@@ -12,17 +13,29 @@ export function areToldApart(model: Model): boolean {
   return new Set(names).size === names.length && !names.includes("");
 }
 
-/** Actuators whose servos hold light limbs where they are. None where names do not tell actuators apart. */
+/**
+ * Actuators that stay where they are: servos of light limbs, and what moves no part of what floats. None where names do not tell
+ * actuators apart.
+ */
 export function heldOf({ model, motors }: Robot, { body, feet }: Base): ReadonlySet<number> {
-  if (feet.length === 0 || !areToldApart(model)) return new Set();
+  if (!areToldApart(model)) return new Set();
   const most = LIGHT * model.body_subtreemass[body];
   const isLight = (root: number): boolean =>
     isBelow(model, root, body) &&
     model.body_subtreemass[root] < most &&
     !feet.some((foot) => isBelow(model, foot, root) || isBelow(model, root, foot));
-  return new Set(
-    motors.flatMap(({ isPosition }, i) => (isPosition && isLight(model.jnt_bodyid[jointOf(model, i)]) ? [i] : [])),
+  // what turns a leg by a rod may be light
+  const pulling = new Set(
+    linkagesOf(model)
+      .filter(({ joints }) => joints.some((j) => feet.some((foot) => isBelow(model, foot, model.jnt_bodyid[j]))))
+      .flatMap(({ joints }) => joints),
   );
+  const isHeld = (isPosition: boolean, i: number): boolean => {
+    const [on, joint] = [bodyOf(model, i), jointOf(model, i)];
+    if (on > 0 && !isBelow(model, on, body)) return true;
+    return feet.length > 0 && isPosition && !pulling.has(joint) && isLight(model.jnt_bodyid[joint]);
+  };
+  return new Set(motors.flatMap(({ isPosition }, i) => (isHeld(isPosition, i) ? [i] : [])));
 }
 
 /** A base whose `posed` and `turned` leave out the joints that are held. */

@@ -1,7 +1,7 @@
 // how the joints of a leg turn for its foot to be elsewhere beside the base, found with MuJoCo's kinematics
 import type { Oracle } from "../model/oracle.ts";
 import { listen } from "../model/mujoco.ts";
-import type { Vector } from "./vectors.ts";
+import { solve, type Vector } from "./vectors.ts";
 
 /** A leg of a robot: its base, foot and hinges, by id, and ranges of those (rad). */
 export interface Leg {
@@ -18,6 +18,8 @@ export interface Leg {
   readonly back: number;
   /** Where the search for that begins (rad from the pose): a straight leg bends either way. */
   readonly bent: readonly number[];
+  /** Turns what follows its hinges, where links are closed into loops. */
+  readonly close?: (qpos: Float64Array) => void;
 }
 
 /** Where a foot goes from its place (m, in the axes of the base), and by how much it turns to the left (rad). */
@@ -86,24 +88,11 @@ function apart(r: readonly number[], s: readonly number[]): number[] {
   ].map(([i, j]) => (entry(i, j) - entry(j, i)) / 2);
 }
 
-/** Solves a small system by elimination; its last column is the right side. */
-function solve(rows: number[][]): number[] {
-  const n = rows.length;
-  for (let i = 0; i < n; i++) {
-    const best = rows.reduce((at, row, k) => (k > i && Math.abs(row[i]) > Math.abs(rows[at][i]) ? k : at), i);
-    [rows[i], rows[best]] = [rows[best], rows[i]];
-    for (let k = 0; k < n; k++) {
-      const factor = k === i ? 0 : rows[k][i] / rows[i][i];
-      rows[k] = rows[k].map((x, c) => x - factor * rows[i][c]);
-    }
-  }
-  return rows.map((row, i) => row[n] / row[i]);
-}
-
 /** The columns of a leg about a pose, of which `oracle` is the model. */
 export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Columns {
   const { base, axes: own, foot, places, ranges, long } = leg;
   const look = (q: Float64Array): Pose => {
+    leg.close?.(q);
     oracle.write("qpos", q);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     const [xpos, xmat] = [oracle.read("xpos"), oracle.read("xmat")];

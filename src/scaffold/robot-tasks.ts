@@ -329,7 +329,7 @@ ${gait ? gaitOf(gait, axes) : ""}export default defineTask({
 ${trainingOf(motors.length, base.feet.length > 2 ? -0.5 : -1.5, falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : "")}
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
-${actionOf(robot, held, "what is light and no foot hangs from")}
+${actionOf(robot, held, "what is light and no foot hangs from, or no part of the robot,")}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
 ${motionOf(axes, level)}${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}${axes ? "" : "leans: tilt(BASE),"}` : ""}

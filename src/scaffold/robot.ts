@@ -18,7 +18,7 @@ export interface Robot {
   readonly passed: readonly PassedKey[];
   readonly qpos: readonly number[];
   readonly motors: readonly Motor[];
-  /** kg, and the height that it spans (m). */
+  /** Of what floats, or of all: kg, and the height that it spans (m). */
   readonly mass: number;
   readonly span: number;
   /** World positions of bodies, sites and geoms in the pose it starts in, 3 numbers each. */
@@ -94,7 +94,10 @@ export async function robotOf(model: Model): Promise<Robot> {
       lowest: base === undefined ? undefined : lowestOf(model, base, places),
     };
   });
-  const heights = Array.from({ length: model.nbody - 1 }, (_, i) => xpos[3 * i + 5]);
+  const own = Array.from({ length: model.nbody - 1 }, (_, i) => i + 1).filter(
+    (b) => base === undefined || model.body_rootid[b] === model.body_rootid[base],
+  );
+  const heights = own.map((b) => xpos[3 * b + 2]);
   const gap = floor === undefined || lowest === undefined ? 0 : lowest - floor;
   const wanted = isFlyer && base !== undefined ? Math.max(0, HOVER - (xpos[3 * base + 2] - (floor ?? 0))) : -gap;
   // a keyframe's controls, where it says any

@@ -29,5 +29,19 @@ export const across = (a: Vector, axis: Vector): Vector => {
 export const angle = (a: Vector, b: Vector): number =>
   Math.acos(Math.max(-1, Math.min(1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)))));
 
-/** Whether two axes are parallel, either way round, up to 20 degrees: hips are canted. */
-export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > Math.cos(Math.PI / 9);
+/** Whether two axes are parallel, either way round, up to 30 degrees: hips are canted. */
+export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > Math.cos(Math.PI / 6);
+
+/** Solves a small system by elimination; its last column is the right side. */
+export function solve(rows: number[][]): number[] {
+  const n = rows.length;
+  for (let i = 0; i < n; i++) {
+    const best = rows.reduce((at, row, k) => (k > i && Math.abs(row[i]) > Math.abs(rows[at][i]) ? k : at), i);
+    [rows[i], rows[best]] = [rows[best], rows[i]];
+    for (let k = 0; k < n; k++) {
+      const factor = k === i ? 0 : rows[k][i] / rows[i][i];
+      rows[k] = rows[k].map((x, c) => x - factor * rows[i][c]);
+    }
+  }
+  return rows.map((row, i) => row[n] / row[i]);
+}

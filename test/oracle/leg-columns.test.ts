@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { jointOf, loadModel, type Model } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
 import { gaitOf } from "../../src/scaffold/gait.ts";
+import { heldOf } from "../../src/scaffold/held.ts";
 import { baseOf, robotOf } from "../../src/scaffold/robot.ts";
 import { reachOf } from "../../src/scaffold/stance.ts";
 import { touching } from "../../src/scaffold/touching.ts";
@@ -12,33 +13,63 @@ import { gaitPlace, gaitTilt } from "../support/tolerances.ts";
 /** m: columns are straight lines, or parabolas, through places that legs reach a fifth of their length apart. */
 const COLUMNS = 10 * gaitPlace.value;
 
+/** Parts of columns: turns cost a little, and a crank turns by more than its knee, or less. */
+const LINKED = 0.02;
+
 /** m: levers that tasks have by differences of 1e-5 rad. */
 const LEVERS = 1e-4;
 
+/** A knee whose servo is at the hip: a crank and a rod beside thigh and shin, or a gear that turns twice as far the other way. */
+const small = '<geom type="sphere" size=".01" mass="1e-5" contype="0" conaffinity="0"/>';
+const rods = {
+  parts: (y: string) => `<body name="crank${y}"><joint name="crank${y}" axis="0 1 0"/>${small}
+    <body name="rod${y}" pos=".06 0 0"><joint name="rod${y}" axis="0 1 0"/>${small}</body></body>`,
+  tie: (y: string) => `<connect body1="rod${y}" body2="shin${y}" anchor="0 0 -.4"/>`,
+  turns: [0.5, -0.5],
+};
+const gears = {
+  parts: (y: string) => `<body name="crank${y}"><joint name="crank${y}" axis="0 1 0"/>${small}</body>`,
+  tie: (y: string) => `<joint joint1="knee${y}" joint2="crank${y}" polycoef="0 -.5 0 0 0"/>`,
+  turns: [-1],
+};
+
 /**
  * Two legs of hip roll, pitch, knee and ankle, straight or bent, beside each other; frames of feet lie to the left of these, and
- * `lies` is how the chest's lies.
+ * `lies` is how the chest's lies. Servos of `linked` knees, which are bent by half a rad, are at the hips; hips are `canted` (rad).
  */
-const biped = (knee = "-2 2", { bent = 0, beside = 0, lies = [1, 0, 0, 0], toes = "" } = {}) =>
+const biped = (
+  knee = "-2 2",
+  {
+    bent = 0,
+    beside = 0,
+    lies = [1, 0, 0, 0],
+    toes = "",
+    linked = undefined as typeof rods | undefined,
+    canted = 0,
+  } = {},
+) =>
   `<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="0 0 1"/>
   <body name="chest" pos="0 0 .95" quat="${lies.join(" ")}"><freejoint/>
   <body quat="${lies[0]} ${-lies[1]} ${-lies[2]} ${-lies[3]}"><geom type="box" size=".1 .15 .2" pos="0 0 .2" mass="20"/>
   ${[".1", "-.1"]
     .map(
       (y) => `<body pos="0 ${y} 0"><joint name="roll${y}" axis="1 0 0"/><geom type="sphere" size=".04" mass="1"/>
-    <body pos="0 ${0.3 * Number(y)} 0"><joint name="hip${y}" axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4" mass="3"/>
-    <body pos="0 0 -.4"><joint name="knee${y}" axis="0 1 0" range="${knee}"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.4" mass="2"/>
+    <body pos="0 ${0.3 * Number(y)} 0"><joint name="hip${y}" axis="0 ${Math.cos(canted)} ${Math.sign(Number(y)) * Math.sin(canted)}"/>${linked?.parts(y) ?? ""}<geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4" mass="3"/>
+    <body name="shin${y}" pos="0 0 -.4"><joint name="knee${y}" axis="0 1 0" range="${knee}"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.4" mass="2"/>
     <body name="foot${y}" pos="0 ${beside} -.4"><joint name="ankle${y}" axis="0 1 0"/><geom type="box" size=".1 .05 .02" pos=".04 ${-beside} -.05" mass="1"/>
     ${toes}</body></body></body></body>`,
     )
     .join("")}</body></body></worldbody><actuator>${[".1", "-.1"]
     .map((y) =>
       ["roll", "hip", "knee", "ankle"]
-        .map((name) => `<position name="${name}${y}" joint="${name}${y}" kp="300"/>`)
+        .map(
+          (name) => `<position name="${name}${y}" joint="${linked && name === "knee" ? "crank" : name}${y}" kp="300"/>`,
+        )
         .join(""),
     )
     .join("")}</actuator>
-  <keyframe><key name="home" qpos="0 0 ${0.15 + 0.8 * Math.cos(bent / 2)} ${lies.join(" ")}${` 0 ${-bent / 2} ${bent} ${-bent / 2}`.repeat(2)}"/></keyframe></mujoco>`;
+  <equality>${linked ? [".1", "-.1"].map(linked.tie).join("") : ""}</equality>
+  <keyframe><key name="home" qpos="0 0 ${0.15 + 0.8 * Math.cos(bent / 2)} ${lies.join(" ")}${` 0 ${[-bent / 2, ...(linked?.turns ?? []), bent, -bent / 2].join(" ")}`.repeat(2)}"/></keyframe></mujoco>`;
 
 /** How far feet are from where columns put them (m), and how far they tilt, over moves of all kinds. */
 async function offOf(model: Model): Promise<{ at: number; tilt: number }> {
@@ -110,6 +141,47 @@ test("legs whose knees are bent nearly to their ends stand higher, so that feet 
   expect(at).toBeLessThan(COLUMNS);
   const { legs } = (await gaitOf(await robotOf(model)))!;
   for (const { shift } of legs) expect(shift[2]).toBeLessThan(-0.2);
+});
+
+test.each([
+  ["a crank and a rod", rods, 1],
+  ["a gear", gears, -0.5],
+] as const)("knees that servos at the hips turn, by %s, step as others do", async (_, linked, ratio) => {
+  const [plain, other] = await Promise.all(
+    [undefined, linked].map(async (by) => {
+      const robot = await robotOf(await loadModel(biped("-2 2", { bent: 0.5, linked: by })));
+      return { ...(await gaitOf(robot))!, held: heldOf(robot, baseOf(robot)) };
+    }),
+  );
+  // they are light, and yet no part that a robot which walks keeps still
+  expect(other.held).toEqual(new Set());
+  for (const [k, leg] of plain.legs.entries()) {
+    expect(other.legs[k].actuators).toEqual(leg.actuators);
+    for (const name of ["ahead", "left", "up", "turn", "bend", "shift", "pitch", "roll"] as const)
+      leg[name].forEach((x, i) => {
+        const off = other.legs[k][name][i] * (i === 2 ? ratio : 1) - x;
+        expect(Math.abs(off)).toBeLessThan(LINKED * Math.max(1, Math.abs(x)));
+      });
+    // a servo of a knee that turns half as far holds it twice as well
+    leg.carry.forEach((x, i) => expect(other.legs[k].carry[i] / (i === 2 ? ratio : 1)).toBeCloseTo(x, 3));
+  }
+});
+
+test("hips that are canted by 25 degrees are above knees too", async () => {
+  const model = await loadModel(biped("-.2 2.4", { canted: 0.44 }));
+  const { at } = await offOf(model);
+  expect(at).toBeLessThan(COLUMNS);
+});
+
+test("bodies that are no part of a robot say nothing of how tall it is", async () => {
+  const marker = "</body></body></worldbody>".replace(
+    "</worldbody>",
+    '<body pos="0 0 20"><joint/><geom size=".1"/></body></worldbody>',
+  );
+  const [one, other] = await Promise.all(
+    [biped(), biped().replace("</body></body></worldbody>", marker)].map(async (xml) => robotOf(await loadModel(xml))),
+  );
+  expect(other.span).toBe(one.span);
 });
 
 test("legs are as far to the side as what their feet stand on", async () => {

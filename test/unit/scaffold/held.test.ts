@@ -46,6 +46,12 @@ const held = async (xml: string): Promise<number[]> => {
 
 test("light limbs are held that no foot hangs from", async () => {
   expect(await held(grasping(0.02))).toEqual([0, 3]);
+  // nor does what is no part of it move
+  const dial = '<body name="dial" pos="0 0 20"><joint name="dial"/><geom size=".05"/></body></worldbody>';
+  const beside = grasping(0.2)
+    .replace("</worldbody>", dial)
+    .replace("</actuator>", '<motor name="dial" joint="dial"/></actuator>');
+  expect(await held(beside.replace('-0.1 0 0 0 0"', '-0.1 0 0 0 0 0"'))).toEqual([6]);
   // heavy ones help it walk, and without names a task could not say which
   expect(await held(grasping(0.2))).toEqual([]);
   expect(await held(grasping(0.02, false))).toEqual([0, 3]);

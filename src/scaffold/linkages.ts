@@ -1,0 +1,108 @@
+// joints that turn together because links of a robot are closed into loops, or geared: what those that nothing drives turn by
+import { mjtDisableBit, mjtEq, mjtJacobian, mjtJoint, mjtObj } from "../model/enums.ts";
+import { jointOf, type Model } from "../model/model.ts";
+import { listen } from "../model/mujoco.ts";
+import type { Oracle } from "../model/oracle.ts";
+import { isBelow } from "./motors.ts";
+import { solve } from "./vectors.ts";
+
+/** Equalities that share joints, and the joints that they tie. */
+export interface Linkage {
+  readonly ties: readonly number[];
+  readonly joints: readonly number[];
+}
+
+/** Steps of Gauss and Newton, where they end (m, rad), and what their matrix is raised by, in parts of its largest number. */
+const STEPS = 12;
+const CLOSED = 1e-10;
+const RAISED = 1e-9;
+
+const count = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+/** The body that a side of an equality is on. */
+const sideOf = (model: Model, equality: number, id: number): number =>
+  model.eq_objtype[equality] === mjtObj.SITE ? model.site_bodyid[id] : id;
+
+/** Joints that an equality ties: two by a polynomial, or those between two bodies that it holds together. */
+function tiedBy(model: Model, equality: number): number[] {
+  const [a, b] = [model.eq_obj1id[equality], model.eq_obj2id[equality]];
+  if (model.eq_type[equality] === mjtEq.JOINT) return b < 0 ? [] : [a, b];
+  if (model.eq_type[equality] !== mjtEq.CONNECT && model.eq_type[equality] !== mjtEq.WELD) return [];
+  const [one, other] = [sideOf(model, equality, a), sideOf(model, equality, b)];
+  return count(model.njnt).filter(
+    (j) => isBelow(model, one, model.jnt_bodyid[j]) !== isBelow(model, other, model.jnt_bodyid[j]),
+  );
+}
+
+/** Linkages of a robot of which something is driven and something is not. */
+export function linkagesOf(model: Model): Linkage[] {
+  const driven = new Set(count(model.nu).map((i) => jointOf(model, i)));
+  const found: Linkage[] = [];
+  for (const e of count(model.neq).filter((i) => model.eq_active0[i] > 0)) {
+    let linkage: Linkage = { ties: [e], joints: tiedBy(model, e) };
+    // what floats is tied to nothing by a free joint
+    if (linkage.joints.length === 0 || linkage.joints.some((j) => model.jnt_type[j] === mjtJoint.FREE)) continue;
+    for (const other of found.filter(({ joints }) => joints.some((j) => linkage.joints.includes(j)))) {
+      found.splice(found.indexOf(other), 1);
+      linkage = {
+        ties: [...other.ties, ...linkage.ties],
+        joints: [...new Set([...other.joints, ...linkage.joints])],
+      };
+    }
+    found.push(linkage);
+  }
+  return found.filter(({ joints }) => joints.some((j) => driven.has(j)) && joints.some((j) => !driven.has(j)));
+}
+
+/** The joints of linkages that follow: no actuator drives them, and no spring holds them. */
+export function followingOf(model: Model, linkages: readonly Linkage[]): number[] {
+  const driven = new Set(count(model.nu).map((i) => jointOf(model, i)));
+  return linkages.flatMap(({ joints }) => joints).filter((j) => !driven.has(j) && !(model.jnt_stiffness[j] > 0));
+}
+
+/** Turns what follows in linkages, in `qpos`, until they are closed, by MuJoCo's Jacobian of their equalities. */
+export function close(oracle: Oracle, model: Model, linkages: readonly Linkage[], qpos: Float64Array): void {
+  const { mujoco, model: mjModel, data } = oracle;
+  const ties = new Set(linkages.flatMap((linkage) => linkage.ties));
+  const dofs = followingOf(model, linkages).flatMap((j) =>
+    count(model.jnt_type[j] === mjtJoint.BALL ? 3 : 1).map((k) => model.jnt_dofadr[j] + k),
+  );
+  const { disableflags, jacobian } = mjModel.opt;
+  mjModel.opt.disableflags = disableflags | mjtDisableBit.CONTACT;
+  mjModel.opt.jacobian = mjtJacobian.DENSE;
+  try {
+    for (let step = 0; step < STEPS; step++) {
+      oracle.write("qpos", qpos);
+      listen(() => {
+        mujoco.mj_kinematics(mjModel, data);
+        mujoco.mj_comPos(mjModel, data);
+        // empties the arena that rows are made in
+        mujoco.mj_collision(mjModel, data);
+        mujoco.mj_makeConstraint(mjModel, data);
+      });
+      const [jacobians, off, ids] = [oracle.read("efc_J"), oracle.read("efc_pos"), oracle.read("efc_id")];
+      const rows = count(data.ne).filter((row) => ties.has(ids[row]));
+      if (!(Math.max(0, ...rows.map((row) => Math.abs(off[row]))) > CLOSED)) return;
+      const at = (row: number, i: number) => jacobians[model.nv * row + dofs[i]];
+      const system = dofs.map((_, i) => [
+        ...dofs.map((__, k) => rows.reduce((sum, row) => sum + at(row, i) * at(row, k), 0)),
+        -rows.reduce((sum, row) => sum + at(row, i) * off[row], 0),
+      ]);
+      const largest = Math.max(...system.map((numbers, i) => numbers[i]));
+      system.forEach((numbers, i) => (numbers[i] += RAISED * largest));
+      const turns = new Float64Array(model.nv);
+      solve(system).forEach((turn, i) => (turns[dofs[i]] = turn));
+      const buffer = new mujoco.DoubleBuffer(qpos.length);
+      try {
+        buffer.GetView().set(qpos);
+        mujoco.mj_integratePos(mjModel, buffer, Array.from(turns), 1);
+        qpos.set(buffer.GetView());
+      } finally {
+        buffer.delete();
+      }
+    }
+  } finally {
+    mjModel.opt.disableflags = disableflags;
+    mjModel.opt.jacobian = jacobian;
+  }
+}
