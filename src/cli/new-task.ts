@@ -10,7 +10,7 @@ import { isUrdf } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { gaitOf } from "../scaffold/gait.ts";
-import { compilerOf, lackOf, mjcfScene, told, type Lack } from "../scaffold/mjcf-scene.ts";
+import { lackOf, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { readFrames } from "../env/task/motion-frames.ts";
 import { groundNotes } from "../scaffold/motion-ground.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
@@ -19,6 +19,7 @@ import { planarRoot } from "../scaffold/planar.ts";
 import { planarTask } from "../scaffold/planar-task.ts";
 import { baseOf, robotOf, type Robot } from "../scaffold/robot.ts";
 import { meetsGround } from "../scaffold/stance.ts";
+import { drivenIn } from "../scaffold/scene-servos.ts";
 import { stiffServos } from "../scaffold/stiff-servos.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
@@ -26,13 +27,12 @@ import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { loadUrdf } from "./load-urdf.ts";
 import { onlyArgument } from "./target.ts";
+import { kindOf, KINDS, writeMjcfScene, writeServoScene, type Kind } from "./write-mjcf-scene.ts";
 import { writeUrdfScene } from "./write-urdf-scene.ts";
 import { writeOutput } from "./write-output.ts";
 
 export const summary = "writes a task that runs, to start your own from; for a robot of your own too";
 
-const KINDS = ["velocity", "reach", "track"] as const;
-type Kind = (typeof KINDS)[number];
 const OF_MOTION = ["motion", "fps", "quaternions", "cyclic"] as const;
 
 export const help = `
@@ -43,8 +43,8 @@ Change it into your own. It does not overwrite a file. Where TypeScript cannot b
 it writes NAME.mjs.
 
   --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
-           of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor, or whose
-           legs start straight or lying, or, where it has no keyframe, joints outside their ranges
+           of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor or
+           actuators, or whose legs start straight or lying, or, where it has no keyframe, joints outside their ranges
   --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats,
            or walks in a plane); reach: the end of an arm goes where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
@@ -132,13 +132,14 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   const model = given.scene ?? (await loadModel(path));
   if (isUrdf(model.source.xml)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   checkSupported(model);
+  const isAttachable = existsSync(path) && /\.xml$/i.test(path);
+  if (model.nu === 0 && isAttachable && drivenIn(model).length > 0)
+    return ofBare(name, folder, { ...given, robot: path }, model);
   const robot = await robotOf(model);
   const planar = drivenBase(model) === undefined ? planarRoot(model) : undefined;
-  const goes = drivenBase(model) !== undefined || planar !== undefined;
-  const chosen = (kind ?? (goes ? "velocity" : "reach")) as Kind;
+  const chosen = (kind ?? kindOf(model)) as Kind;
   const lack = given.scene ? undefined : await lackOf(robot, chosen);
-  if (lack && existsSync(path) && /\.xml$/i.test(path))
-    return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { robot, lack });
+  if (lack && isAttachable) return ofMjcf(name, folder, { ...given, robot: path, kind: chosen }, { robot, lack });
   const free = chosen === "reach" ? drivenBase(model) : undefined;
   const places = { library: library(folder), model: besides(folder, resolve(path)) };
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
@@ -208,17 +209,9 @@ async function ofMjcf(
   { robot, lack }: { readonly robot: Robot; readonly lack: Lack },
 ): Promise<Written> {
   const { model } = robot;
-  const scene = join(folder, `${name}.xml`);
-  if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
-  const file = besides(folder, resolve(given.robot)).replace(/^\.\//, "");
+  const { scene, file } = sceneFor(name, folder, given.robot);
   try {
-    writeOutput(scene, mjcfScene(name, model, file, lack));
-    let made = await loadModel(scene);
-    const compiler = compilerOf(model, made, lack);
-    if (compiler !== "") {
-      writeOutput(scene, mjcfScene(name, model, file, lack, compiler));
-      made = await loadModel(scene);
-    }
+    const made = await writeMjcfScene(name, scene, { model, file }, lack);
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene, scene: made });
     const said = [...(lack.bent ? passedOver(robot) : []), ...told(model, lack)];
     return { ...task, made: [scene], notes: [`Wrote ${scene}, which attaches it.`, ...said, ...notes] };
@@ -228,6 +221,35 @@ async function ofMjcf(
     if (lack.floor || lack.from === undefined) throw error;
     const { notes, ...task } = await written(name, folder, { ...given, scene: model });
     return { ...task, notes: [`No scene on bent legs: ${inLine(whyThrown(error).split("\n")[0])}`, ...notes] };
+  }
+}
+
+/** Where the scene of an MJCF is to be, and the path of that from there. */
+function sceneFor(name: string, folder: string, path: string): { readonly scene: string; readonly file: string } {
+  const scene = join(folder, `${name}.xml`);
+  if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
+  return { scene, file: besides(folder, resolve(path)).replace(/^\.\//, "") };
+}
+
+/** A task for an MJCF without actuators: a scene with servos, and what else it lacks, is written, and a task for that. */
+async function ofBare(
+  name: string,
+  folder: string,
+  given: Given & { readonly robot: string },
+  model: Model,
+): Promise<Written> {
+  const { scene, file } = sceneFor(name, folder, given.robot);
+  try {
+    const { model: made, lack, notes: held } = await writeServoScene(name, scene, { model, file }, given.kind as Kind);
+    const { notes, ...task } = await written(name, folder, { ...given, robot: scene, scene: made });
+    return {
+      ...task,
+      made: [scene],
+      notes: [`Wrote ${scene}, which attaches it.`, ...told(model, lack), ...held, ...notes],
+    };
+  } catch (error) {
+    rmSync(scene, { force: true });
+    throw error;
   }
 }
 

@@ -5,24 +5,16 @@ import { inLine } from "../core/show.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { flies, limbEnds, rollsOn } from "../scaffold/feet.ts";
-import { isBelow } from "../scaffold/motors.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
 import { floatingBody } from "../scaffold/planar.ts";
 import { loadOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
-import { staysUp, STIFFER } from "../scaffold/standing.ts";
-import { servosIn, urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
+import { legsOf, servosIn } from "../scaffold/scene-servos.ts";
+import { stiffnessFor, toldStiffness } from "../scaffold/standing.ts";
+import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
 import { writeOutput } from "./write-output.ts";
 
 type Urdf = Pick<LoadedUrdf, "model" | "file">;
-
-/** Names of the joints that carry a robot. */
-const legsOf = ({ model }: Robot, feet: readonly number[]): ReadonlySet<string> =>
-  new Set(
-    Array.from({ length: model.njnt }, (_, j) => j)
-      .filter((j) => feet.some((foot) => isBelow(model, foot, model.jnt_bodyid[j])))
-      .map((j) => model.names.joint[j]),
-  );
 
 /** Where the trunk is of what floats by a frame below all of its limbs (m), as of a URDF that begins with the world; undefined of others. */
 function trunkAbove({ model, xpos }: Robot): readonly number[] | undefined {
@@ -93,16 +85,12 @@ async function writeScene(name: string, scene: string, { model, file }: Urdf, is
   const robot = bent ? await robotOf(await write(posed)) : whole;
   const overlaps = await overlapsOf(robot.model, robot.qpos);
   const { lift, mass, span } = robot;
-  const standing = { height: lift, carries: 9.81 * mass * Math.max(lift, span), legs: legsOf(robot, feet ?? []) };
+  const standing = { height: lift, carries: 9.81 * mass * Math.max(lift, span), legs: legsOf(robot.model, feet ?? []) };
   const free = { ...posed, overlaps, ...(isFree ? standing : {}) };
   const notes = [...(bent ? toldOf(bent) : []), ...(overlaps.length > 0 ? [toldOverlaps(overlaps)] : [])];
   const soft = await write(free);
-  // as soft as they may be; soft ones where none holds it up
-  for (const stiffer of feet?.length ? STIFFER : []) {
-    if (!(await staysUp(soft, servosIn(model, { ...free, stiffer })))) continue;
-    if (stiffer === 1) break;
-    const told = `Its servos are ${stiffer} times as stiff as its motors ask for: softer ones let it fold.`;
-    return { model: await write({ ...free, stiffer }), notes: [...notes, told] };
-  }
-  return { model: soft, notes };
+  if (!feet?.length) return { model: soft, notes };
+  const stiffer = await stiffnessFor(await robotOf(soft), (times) => servosIn(model, { ...free, stiffer: times }));
+  const stiff = stiffer === 1 ? soft : await write({ ...free, stiffer });
+  return { model: stiff, notes: [...notes, ...toldStiffness(stiffer)] };
 }

@@ -1,17 +1,19 @@
 // a scene for an MJCF robot without a floor, or a pose to start from: one that attaches it and adds what it lacks
-import { mjtDisableBit, mjtEq } from "../model/enums.ts";
+import { mjtDisableBit, mjtEq, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { bentOf, toldOf, type Bent } from "./bent.ts";
-import { motorsOf } from "./motors.ts";
+import { motorsOf, wheelsOf } from "./motors.ts";
 import { standsOn, type Robot } from "./robot.ts";
 import { hasGround } from "./stance.ts";
-import { escaped, short } from "./urdf-scene.ts";
+import { actuatorsOf, drivenIn, escaped, short, type ServoOptions } from "./scene-servos.ts";
 
 export interface Lack {
   readonly floor: boolean;
   readonly bent: Bent | undefined;
   /** The keyframe whose legs are straight; undefined for the default pose. */
   readonly from?: string | undefined;
+  /** Of a robot without actuators, what those of the scene are made by. */
+  readonly servos?: ServoOptions | undefined;
 }
 
 /** Whether bodies are held together where no joint is: turned one by one, joints would tear them apart. */
@@ -74,7 +76,9 @@ const CHOICES = {
  * The options that differ from MuJoCo's own, said again: MuJoCo warns of each that a scene takes from what it attaches, and
  * compiles no scene that says another number.
  */
-function optionsOf({ opt }: Model): string {
+function optionsOf({ opt: own }: Model, hasServos: boolean): string {
+  // dampers of servos need it; what is the default may differ
+  const opt = hasServos && own.integrator === mjtIntegrator.EULER ? { ...own, integrator: IMPLICIT } : own;
   const set = Object.entries({ ...NUMBERS, ...COUNTS })
     .filter(([name, usual]) => opt[name as keyof typeof opt] !== usual)
     .map(([name]) => `${name}="${String(opt[name as keyof typeof opt])}"`);
@@ -86,25 +90,52 @@ function optionsOf({ opt }: Model): string {
   return `<option ${[...set, ...chosen].join(" ")}${flags.length > 0 ? `>\n    <flag ${flags.join(" ")}/>\n  </option>` : "/>"}`;
 }
 
+const IMPLICIT = mjtIntegrator.IMPLICITFAST;
+
 /** Text within a comment, which two dashes would end. */
 const commented = (text: string): string => escaped(text).replaceAll("--", "- -");
 
+/** Controls of the actuators that a scene adds, in a pose. */
+function homesOf(model: Model, qpos: readonly number[]): number[] {
+  const wheels = wheelsOf(model);
+  return drivenIn(model).map((j) => (wheels.has(j) ? 0 : qpos[model.jnt_qposadr[j]]));
+}
+
 /** The scene; `compiler`: attributes of the robot's that hold for the whole of a model. */
-export function mjcfScene(name: string, model: Model, file: string, { floor, bent }: Lack, compiler = ""): string {
+export function mjcfScene(
+  name: string,
+  model: Model,
+  file: string,
+  { floor, bent, servos }: Lack,
+  compiler = "",
+): string {
   // controls of servos are where they start; a motor that the task makes a servo of pushes nothing by itself
-  const ctrl = bent && motorsOf(model, bent.qpos).map(({ servo, home }) => (servo ? 0 : home));
+  const ctrl =
+    bent &&
+    (servos ? homesOf(model, bent.qpos) : motorsOf(model, bent.qpos).map(({ servo, home }) => (servo ? 0 : home)));
   const key = bent
     ? `
   <keyframe>
     <key name="${keyOf(model)}" qpos="${bent.qpos.map(short).join(" ")}" ctrl="${ctrl?.map(short).join(" ")}"/>
   </keyframe>`
     : "";
-  const adds = [...(floor ? ["a floor"] : []), ...(bent ? ["a pose to start from"] : [])];
+  const actuators = servos
+    ? `
+  <actuator>
+${actuatorsOf(model, { ...servos, isExplicit: model.opt.integrator === mjtIntegrator.RK4 })}
+  </actuator>`
+    : "";
+  const adds = [
+    ...(floor ? ["a floor"] : []),
+    ...(bent ? ["a pose to start from"] : []),
+    ...(servos ? ["actuators, which it has none of (change their gains)"] : []),
+  ];
+  const isChanged = servos && model.opt.integrator === mjtIntegrator.EULER;
   return `<!-- ${escaped(name)}: a robot, and ${adds.join(" and ")} -->
 <mujoco model="${escaped(name)}">
   <compiler conflict="merge"${compiler}/>
-  <!-- as in ${commented(file)}: change both, since MuJoCo takes no two that differ, or those of a batch or run alone -->
-  ${optionsOf(model)}
+  <!-- as in ${commented(file)}: change both, since MuJoCo takes no two that differ, or those of a batch or run alone${isChanged ? "; the integrator differs, since servos ask for it" : ""} -->
+  ${optionsOf(model, servos !== undefined)}
   <asset>
     <model name="robot" file="${escaped(file)}"/>
   </asset>
@@ -112,7 +143,7 @@ export function mjcfScene(name: string, model: Model, file: string, { floor, ben
     <frame>
       <attach model="robot" prefix=""/>
     </frame>
-  </worldbody>${key}
+  </worldbody>${actuators}${key}
 </mujoco>
 `;
 }
@@ -122,8 +153,20 @@ export const compilerOf = (robot: Model, scene: Model, { floor }: Lack): string 
   (scene.ngeom > robot.ngeom + (floor ? 1 : 0) && robot.nbody === scene.nbody ? ' discardvisual="true"' : "") +
   (scene.nbody > robot.nbody ? ' fusestatic="true"' : "");
 
+/** Actuators that the scene adds, in words. */
+function toldServos(model: Model): string[] {
+  const driven = drivenIn(model).length;
+  const scalar = Array.from(model.jnt_type).filter((type) => type === mjtJoint.HINGE || type === mjtJoint.SLIDE).length;
+  const others = scalar - driven;
+  return [
+    `The robot has no actuators: the scene adds servos for ${driven} joint${driven > 1 ? "s" : ""}. Change their gains there.`,
+    ...(others > 0 ? [`${others} of its joints follow others, or have no name, and get no servo.`] : []),
+  ];
+}
+
 /** What of the scene the robot's own model does not have, in words. */
-export const told = (model: Model, { floor, bent, from }: Lack): string[] => [
+export const told = (model: Model, { floor, bent, from, servos }: Lack): string[] => [
+  ...(servos ? toldServos(model) : []),
   ...(floor ? ["The robot has no floor: the scene adds a plane."] : []),
   ...(bent ? toldOf(bent, keyOf(model), from) : []),
 ];

@@ -69,7 +69,7 @@ export async function robotOf(model: Model): Promise<Robot> {
   if (model.nu === 0)
     throw refuse(
       "no-actuators",
-      "the model has no actuators; nothing can be learnt. Add <actuator> to the MJCF, or pass the robot's URDF, where there is one: actuators are written for that.",
+      "the model has no actuators; nothing can be learnt. Add <actuator> to the MJCF: servos are written for hinges and slides that have names, of a file that lies in no zip.",
     );
   const { key, passed } = await homeKey(model);
   const pose = key < 0 ? model.qpos0 : model.key_qpos.subarray(key * model.nq, (key + 1) * model.nq);

@@ -1,8 +1,8 @@
 // whether servos hold a robot where it starts
-import { mjtJoint } from "../model/enums.ts";
 import { listen } from "../model/mujoco.ts";
 import { withRobot } from "./with-robot.ts";
-import type { Model } from "../model/model.ts";
+import { drivenBase } from "./feet.ts";
+import type { Robot } from "./robot.ts";
 
 /** s; what is held by too little sinks within a few, and what is only just held later. */
 const HELD = 10;
@@ -13,15 +13,13 @@ const KEEPS = 0.85;
 const LEANS = Math.cos(0.25);
 
 /** How much stiffer servos may be made; legs that fold under a robot at the first of these stand at another mostly. */
-export const STIFFER = [1, 1.5, 2, 3] as const;
+const STIFFER = [1, 1.5, 2, 3] as const;
 
 /** Stiffness and damping of each actuator; undefined of those that stay as they are. */
 type Gains = readonly (readonly [kp: number, kv: number] | undefined)[];
 
-/** Whether a robot still stands after a while in its first keyframe, or the default pose, with the controls of that. */
-export function staysUp(model: Model, gains: Gains): Promise<boolean> {
-  const free = model.jnt_type.indexOf(mjtJoint.FREE);
-  const [body, z] = [model.jnt_bodyid[free], model.jnt_qposadr[free] + 2];
+/** Whether a robot still stands after a while where it starts, with the controls of that. */
+function staysUp({ model, qpos, motors, lift }: Robot, body: number, gains: Gains): Promise<boolean> {
   return withRobot(model, (oracle) => {
     const { mujoco, model: m, data } = oracle;
     const put = (of: Gains) =>
@@ -31,14 +29,23 @@ export function staysUp(model: Model, gains: Gains): Promise<boolean> {
         (m.actuator_biasprm as Float64Array).set([-gain[0], -gain[1]], 10 * i + 1);
       });
     put(gains);
-    if (model.nkey > 0) mujoco.mj_resetDataKeyframe(m, data, 0);
+    const free = model.body_jntadr[body];
+    oracle.write(
+      "qpos",
+      qpos.map((x, i) => (i === model.jnt_qposadr[free] + 2 ? x + lift : x)),
+    );
+    oracle.write(
+      "ctrl",
+      motors.map(({ home }) => home),
+    );
     listen(() => mujoco.mj_forward(m, data));
     // the vertical in the frame of the base
     const up = () => oracle.read("xmat").slice(9 * body + 6, 9 * body + 9);
-    const [height, upright] = [oracle.read("qpos")[z], up()];
+    const z = () => oracle.read("xpos")[3 * body + 2];
+    const [height, upright] = [z(), up()];
     const stands = () => {
       const leans = up().reduce((sum, x, k) => sum + x * upright[k], 0);
-      return oracle.read("qpos")[z] > KEEPS * height && leans > LEANS;
+      return z() > KEEPS * height && leans > LEANS;
     };
     const steps = Math.round(LOOKS / model.opt.timestep);
     for (let t = 0; t < HELD && stands(); t += LOOKS)
@@ -49,3 +56,16 @@ export function staysUp(model: Model, gains: Gains): Promise<boolean> {
     return stands();
   });
 }
+
+/** How many times as stiff servos hold a robot up where it starts: as soft as they may be, and soft ones where none holds it. */
+export async function stiffnessFor(robot: Robot, gainsOf: (stiffer: number) => Gains): Promise<number> {
+  const base = drivenBase(robot.model);
+  if (base === undefined) return 1;
+  for (const stiffer of STIFFER)
+    if (await staysUp(robot, robot.model.jnt_bodyid[base], gainsOf(stiffer))) return stiffer;
+  return 1;
+}
+
+/** Stiffer servos, in words. */
+export const toldStiffness = (stiffer: number): string[] =>
+  stiffer === 1 ? [] : [`Its servos are ${stiffer} times as stiff as its motors ask for: softer ones let it fold.`];

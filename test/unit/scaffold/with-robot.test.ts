@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { listen } from "../../../src/model/mujoco.ts";
 import { loadModel } from "../../../src/model/model.ts";
-import { staysUp } from "../../../src/scaffold/standing.ts";
+import { robotOf } from "../../../src/scaffold/robot.ts";
+import { stiffnessFor } from "../../../src/scaffold/standing.ts";
 import { withRobot } from "../../../src/scaffold/with-robot.ts";
 
 const robot = (stiffness: number) =>
@@ -45,7 +46,7 @@ test("servos tried on a robot leave its wheels, and all others, as they were", a
     <joint name="knee"/><geom size="0.1"/><body><joint name="wheel"/><geom size="0.1"/></body></body></body></worldbody>
     <actuator><position joint="knee" kp="5" kv="1"/><velocity joint="wheel" kv="3"/></actuator></mujoco>`);
   const { actuator_gainprm, actuator_biasprm } = model;
-  await staysUp(model, [[9, 2], undefined]);
+  expect(await stiffnessFor(await robotOf(model), () => [[9, 2], undefined])).toBe(1);
   const left = await withRobot(model, ({ model: m }) =>
     [m.actuator_gainprm, m.actuator_biasprm].map((x) => Array.from(x as Float64Array)),
   );
