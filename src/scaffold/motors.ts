@@ -117,8 +117,12 @@ function isRound(model: Model, joint: number): boolean {
 
 const jointsOf = (model: Model): number[] => Array.from({ length: model.njnt }, (_, j) => j);
 
+/** rad: a hinge that turns by more has no end, as wheels whose limits are 999999. */
+const ENDLESS = 100;
+
 const turnsEndlessly = (model: Model, j: number): boolean =>
-  model.jnt_type[j] === mjtJoint.HINGE && model.jnt_limited[j] === 0;
+  model.jnt_type[j] === mjtJoint.HINGE &&
+  (model.jnt_limited[j] === 0 || model.jnt_range[2 * j + 1] - model.jnt_range[2 * j] > ENDLESS);
 
 /** So few hinges on a wheel are no rollers about its rim: a castor on a fork, a pendulum. */
 const FEW_ROLLERS = 2;

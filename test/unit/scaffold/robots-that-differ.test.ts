@@ -113,6 +113,14 @@ test("a wheel whose body is sprung and steered too is one: the joint that comes 
   expect([...wheelsOf(car)]).toEqual([3]);
 });
 
+test("a wheel whose limits are so many turns has no end", async () => {
+  const cart = (range: string) =>
+    loadModel(`<mujoco><compiler angle="radian"/><worldbody><body><freejoint/><geom type="box" size=".2 .1 .05"/>
+    <body pos="0 .2 -.1"><joint axis="0 1 0" range="${range}"/><geom type="cylinder" size=".1 .02" zaxis="0 1 0"/></body></body></worldbody></mujoco>`);
+  expect([...wheelsOf(await cart("-999999 999999"))]).toEqual([1]);
+  expect([...wheelsOf(await cart("-6 6"))]).toEqual([]);
+});
+
 test("a leg that turns without end is no wheel: its foot lies beside the hinge", async () => {
   const leg = (foot: string) => `<mujoco><worldbody>${floor}<body pos="0 0 1"><freejoint/><geom size=".1"/>
     <body name="shank"><joint name="knee" axis="0 1 0"/><inertial pos="0 0 -.2" mass="1" diaginertia=".1 .1 .1"/>${foot}</body></body></worldbody></mujoco>`;
