@@ -3,6 +3,7 @@ import { inLine } from "../core/show.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { withRobot } from "./with-robot.ts";
+import { close, linkagesOf } from "./linkages.ts";
 import { followersOf, isBelow } from "./motors.ts";
 import { floatingBody } from "./planar.ts";
 import { standingPose } from "./stand-up.ts";
@@ -102,6 +103,11 @@ export async function bentOf(
     const by = qpos[place[of]] - qpos0[place[of]];
     qpos[place[joint]] = qpos0[place[joint]] + polynomial.reduceRight((sum, c) => sum * by + c, 0);
   }
+  // servos of linkages are where joints that are bent have them
+  const linkages = linkagesOf(model);
+  const moved = linkages.flatMap(({ joints }) => joints).filter((j) => !turned.has(j));
+  const closed = Float64Array.from(qpos);
+  if (linkages.length > 0) await withRobot(model, (oracle) => close(oracle, model, linkages, closed, moved));
   const called = (list: readonly number[]) => list.map((j) => nameOf(model, "joint", j) || String(j));
-  return { qpos, joints: called(outside), knees: called(knees) };
+  return { qpos: Array.from(closed), joints: called(outside), knees: called(knees) };
 }

@@ -55,16 +55,22 @@ export function linkagesOf(model: Model): Linkage[] {
 }
 
 /** The joints of linkages that follow: no actuator drives them, and no spring holds them. */
-export function followingOf(model: Model, linkages: readonly Linkage[]): number[] {
+function followingOf(model: Model, linkages: readonly Linkage[]): number[] {
   const driven = new Set(count(model.nu).map((i) => jointOf(model, i)));
   return linkages.flatMap(({ joints }) => joints).filter((j) => !driven.has(j) && !(model.jnt_stiffness[j] > 0));
 }
 
 /** Turns what follows in linkages, in `qpos`, until they are closed, by MuJoCo's Jacobian of their equalities. */
-export function close(oracle: Oracle, model: Model, linkages: readonly Linkage[], qpos: Float64Array): void {
+export function close(
+  oracle: Oracle,
+  model: Model,
+  linkages: readonly Linkage[],
+  qpos: Float64Array,
+  following: readonly number[] = followingOf(model, linkages),
+): void {
   const { mujoco, model: mjModel, data } = oracle;
   const ties = new Set(linkages.flatMap((linkage) => linkage.ties));
-  const dofs = followingOf(model, linkages).flatMap((j) =>
+  const dofs = following.flatMap((j) =>
     count(model.jnt_type[j] === mjtJoint.BALL ? 3 : 1).map((k) => model.jnt_dofadr[j] + k),
   );
   const { disableflags, jacobian } = mjModel.opt;
