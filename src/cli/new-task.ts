@@ -14,7 +14,8 @@ import { lackOf, told, type Lack } from "../scaffold/mjcf-scene.ts";
 import { readFrames } from "../env/task/motion-frames.ts";
 import { groundNotes } from "../scaffold/motion-ground.ts";
 import { motionNotes } from "../scaffold/motion-notes.ts";
-import { drivenBase, drivenBases } from "../scaffold/feet.ts";
+import { drivenBase, drivenBases, type SlidingBase } from "../scaffold/feet.ts";
+import { walksOnSlides, whatHolds } from "../scaffold/free-base.ts";
 import { planarRoot } from "../scaffold/planar.ts";
 import { planarTask } from "../scaffold/planar-task.ts";
 import { baseOf, robotOf, type Robot } from "../scaffold/robot.ts";
@@ -27,6 +28,7 @@ import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
 import { loadUrdf } from "./load-urdf.ts";
 import { onlyArgument } from "./target.ts";
+import { writeFreeBase } from "./write-free-base.ts";
 import { kindOf, KINDS, writeMjcfScene, writeServoScene, type Kind } from "./write-mjcf-scene.ts";
 import { writeUrdfScene } from "./write-urdf-scene.ts";
 import { writeOutput } from "./write-output.ts";
@@ -44,7 +46,8 @@ it writes NAME.mjs.
 
   --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
            of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor or
-           actuators, or whose legs start straight or lying, or, where it has no keyframe, joints outside their ranges
+           actuators, or whose legs start straight or lying, or, where it has no keyframe, joints outside their ranges;
+           of one whose base floats by slides a copy NAME-free.xml has a free joint in their place
   --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats,
            or walks in a plane); reach: the end of an arm goes where it is commanded; track: it follows a motion
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
@@ -133,6 +136,9 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   if (isUrdf(model.source.xml)) return ofUrdf(name, folder, given as Given & { readonly robot: string });
   checkSupported(model);
   const isAttachable = existsSync(path) && /\.xml$/i.test(path);
+  const slides = kind === "reach" || given.motion !== undefined || !isAttachable ? undefined : walksOnSlides(model);
+  if (slides && whatHolds(model, slides) === undefined)
+    return ofSliding(name, folder, { ...given, robot: path }, { model, slides });
   if (model.nu === 0 && isAttachable && drivenIn(model).length > 0)
     return ofBare(name, folder, { ...given, robot: path }, model);
   const robot = await robotOf(model);
@@ -229,6 +235,24 @@ function sceneFor(name: string, folder: string, path: string): { readonly scene:
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
   return { scene, file: besides(folder, resolve(path)).replace(/^\.\//, "") };
+}
+
+/** A task for an MJCF whose base floats by slides: a copy with a free joint is written, and a task for that. */
+async function ofSliding(
+  name: string,
+  folder: string,
+  given: Given & { readonly robot: string },
+  { model, slides }: { readonly model: Model; readonly slides: SlidingBase },
+): Promise<Written> {
+  const copy = join(folder, `${name}-free.xml`);
+  const told = await writeFreeBase(given.robot, copy, model, slides);
+  try {
+    const { notes, made = [], ...task } = await written(name, folder, { ...given, robot: copy });
+    return { ...task, made: [copy, ...made], notes: [`Wrote ${copy}, a copy of the MJCF.`, ...told, ...notes] };
+  } catch (error) {
+    rmSync(copy, { force: true });
+    throw error;
+  }
 }
 
 /** A task for an MJCF without actuators: a scene with servos, and what else it lacks, is written, and a task for that. */

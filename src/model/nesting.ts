@@ -5,7 +5,8 @@ import { CorralError } from "../core/errors.ts";
 /** Elements within each other, <mujoco> among them. A chain of 110 bodies is well, one of 130 overflows. */
 const MOST = 112;
 
-const TAG = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<(\/?)([A-Za-z][\w.-]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g;
+/** A tag of a text, with "/" where it closes, its name, and its attributes; a comment or raw text, which have no name. */
+export const TAG = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<(\/?)([A-Za-z][\w.-]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g;
 
 /** Throws `mujoco-memory` if elements are within each other deeper than MuJoCo's WebAssembly build can follow. */
 export function assertNesting(xml: string, name: string): void {

@@ -2,6 +2,7 @@
 import { mjtJoint } from "../model/enums.ts";
 import { jointOf, type Model } from "../model/model.ts";
 import { bodyOf, isBelow, liftersOf, turnsJoints, wheelsOf } from "./motors.ts";
+import { cross, dot, vectorAt } from "./vectors.ts";
 
 export const jointsBelow = (model: Model, root: number): number[] =>
   Array.from({ length: model.njnt }, (_, j) => j).filter((j) => isBelow(model, model.jnt_bodyid[j], root));
@@ -43,13 +44,27 @@ export function drivenBases(model: Model): number[] {
 /** The free joint of the body that most actuators move; undefined where none moves one that floats. */
 export const drivenBase = (model: Model): number | undefined => drivenBases(model)[0];
 
+/** A body that floats by joints of its own, by id, without a free joint. */
+export interface SlidingBase {
+  readonly body: number;
+  readonly joints: readonly number[];
+  readonly hasBall: boolean;
+}
+
+/** How far from one plane the axes of three joints are at least, as the volume that they span. */
+const SPANNED = 0.1;
+
 /** A body that three slides and a ball joint of its own, or three hinges, let go anywhere: no free joint, but as much. */
-export function slidingBase({ nbody, jnt_bodyid, jnt_type }: Model): { body: number; hasBall: boolean } | undefined {
+export function slidingBase({ nbody, jnt_bodyid, jnt_type, jnt_axis }: Model): SlidingBase | undefined {
   for (let body = 1; body < nbody; body++) {
-    const own = Array.from(jnt_type).filter((_, j) => jnt_bodyid[j] === body);
-    const count = (type: number) => own.filter((t) => t === type).length;
-    const hasBall = count(mjtJoint.BALL) === 1;
-    if (count(mjtJoint.SLIDE) === 3 && (hasBall || count(mjtJoint.HINGE) === 3)) return { body, hasBall };
+    const joints = Array.from(jnt_type.keys()).filter((j) => jnt_bodyid[j] === body);
+    const spans = (type: number) => {
+      const [a, b, c, ...more] = joints.filter((j) => jnt_type[j] === type).map((j) => vectorAt(jnt_axis, j));
+      return c !== undefined && more.length === 0 && Math.abs(dot(cross(a, b), c)) > SPANNED;
+    };
+    const hasBall = joints.length === 4 && joints.some((j) => jnt_type[j] === mjtJoint.BALL);
+    if (spans(mjtJoint.SLIDE) && (hasBall || (joints.length === 6 && spans(mjtJoint.HINGE))))
+      return { body, joints, hasBall };
   }
   return undefined;
 }

@@ -5,6 +5,7 @@ import { describe, jointOf, nameOf, type Model } from "../model/model.ts";
 import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn, slidingBase } from "./feet.ts";
+import { whatHolds } from "./free-base.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
 import { bodyOf, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
 import { floatingBody } from "./planar.ts";
@@ -142,8 +143,13 @@ export function loadOf(model: Model, body: number): number | undefined {
 /** Why nothing of a model goes anywhere, and what to do. */
 function noBase(model: Model): string {
   const slides = slidingBase(model);
-  if (slides)
-    return `${describe(model, "body", slides.body)} floats by three slides and ${slides.hasBall ? "a ball joint" : "three hinges"}, not by a free joint. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`;
+  if (slides) {
+    const holds = whatHolds(model, slides);
+    const where = `${describe(model, "body", slides.body)} floats by three slides and ${slides.hasBall ? "a ball joint" : "three hinges"}, not by a free joint`;
+    if (holds !== undefined)
+      return `${where}, and ${holds}. Where it is to walk, take that out; where it is mounted, take --kind reach.`;
+    return `${where}. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`;
+  }
   const root = rootOf(model);
   const where =
     root === undefined
