@@ -20,7 +20,14 @@ const FROM_REPLAY = {
 };
 const DQN = { ...FROM_REPLAY, explorationSteps: 8000 };
 /** At DQN's rate it loses between evaluations what it had learned. */
-const SAC_DISCRETE = { ...FROM_REPLAY, learningRate: 1e-3, criticLearningRate: 1e-3, learningStarts: 1000 };
+const SAC_DISCRETE = {
+  ...FROM_REPLAY,
+  learningRate: 1e-3,
+  criticLearningRate: 1e-3,
+  learningStarts: 1000,
+  // values of two actions differ by hundredths
+  initialTemperature: 0.02,
+};
 const OFTEN = { numEnvs: 16, evalEvery: 400, checkpointEvery: 400, snapshotEvery: 200 };
 
 /** Where the hand is to go (m), another place every two seconds. */

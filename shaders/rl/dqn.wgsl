@@ -10,8 +10,8 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
   var now = 0.0;
   var next = 0.0;
   if (i < J.observations) {
-    now = batch[row * J.batch_row + i];
-    next = batch[row * J.batch_row + J.batch_next + i];
+    now = normalised(batch[row * J.batch_row + i], i);
+    next = normalised(batch[row * J.batch_row + J.batch_next + i], i);
   }
   work[J.obs + row * J.obs_row + i] = now;
   work[J.next_obs + row * J.obs_row + i] = next;

@@ -1,6 +1,6 @@
 // Observations of a replay by their running moments; their mean is 0 and their deviation 1 unless they are normalised.
 
-@group(0) @binding(5) var<storage, read> norm: array<f32>;
+@group(0) @binding(8) var<storage, read> norm: array<f32>;
 
 /// A number of an observation, by its column.
 fn normalised(value: f32, i: u32) -> f32 {

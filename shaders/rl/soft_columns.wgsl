@@ -14,15 +14,17 @@ fn load(@builtin(global_invocation_id) gid: vec3<u32>) {
   let row_at = row * J.batch_row;
   if (i < J.obs_row) {
     let is_used = i < J.policy_count;
-    let at = row_at + min(i, J.policy_count - 1u);
-    work[J.obs + row * J.obs_row + i] = select(0.0, batch[at], is_used);
-    work[J.next_obs + row * J.obs_row + i] = select(0.0, batch[at + J.batch_next], is_used);
+    let column = min(i, J.policy_count - 1u);
+    let at = row_at + column;
+    work[J.obs + row * J.obs_row + i] = select(0.0, normalised(batch[at], column), is_used);
+    work[J.next_obs + row * J.obs_row + i] = select(0.0, normalised(batch[at + J.batch_next], column), is_used);
   }
   if (i < J.seen_row) {
     let is_used = i < J.critic_count;
-    let at = row_at + J.critic_first + min(i, J.critic_count - 1u);
-    work[J.seen + row * J.seen_row + i] = select(0.0, batch[at], is_used);
-    work[J.next_seen + row * J.seen_row + i] = select(0.0, batch[at + J.batch_next], is_used);
+    let column = J.critic_first + min(i, J.critic_count - 1u);
+    let at = row_at + column;
+    work[J.seen + row * J.seen_row + i] = select(0.0, normalised(batch[at], column), is_used);
+    work[J.next_seen + row * J.seen_row + i] = select(0.0, normalised(batch[at + J.batch_next], column), is_used);
   }
 }
 

@@ -105,16 +105,18 @@ export function parse<const O extends Options>(args: string[], options: O, posit
 const OTHERS_CALL: Readonly<Record<string, readonly string[]>> = {
   out: ["dir", "folder", "output", "logdir", "log-dir", "save-dir", "o"],
   to: ["out", "output", "file", "o"],
-  envs: ["num-envs", "worlds", "n-envs", "num-worlds"],
+  envs: ["num-envs", "worlds", "n-envs", "num-worlds", "n"],
   steps: ["timesteps", "total-timesteps", "total-steps", "max-steps"],
 };
 
 /** Flags that an unknown one may have meant. */
 function nearestFlags(message: string, options: Options): string {
-  const [, name] = /^Unknown option '--([^' =]+)/.exec(message) ?? [];
+  const [, dashes, name] = /^Unknown option '(--?)([^' =]+)/.exec(message) ?? [];
   if (name === undefined) return "";
-  const alike = Object.keys(options).filter((flag) => OTHERS_CALL[flag]?.includes(name));
-  const near = alike.length > 0 ? alike : nearest(name, Object.keys(options));
+  const flags = Object.keys(options);
+  const alike = flags.filter((flag) => OTHERS_CALL[flag]?.includes(name));
+  const others = dashes === "-" ? flags.filter((flag) => flag.startsWith(name)).slice(0, 3) : nearest(name, flags);
+  const near = alike.length > 0 ? alike : others;
   return near.length === 0 ? "" : ` (nearest: ${near.map((flag) => `--${flag}`).join(", ")})`;
 }
 

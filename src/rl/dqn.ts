@@ -1,7 +1,6 @@
 // deep Q-learning (Mnih et al. 2015, "Human-level control through deep reinforcement learning"), all of it on the device of
 // its environments: values of each of many actions, targets that follow them slowly, double Q-learning (van Hasselt et al.
 // 2016), and a replay of everything seen. Values of all actions are made in blocks where the best is sought and never held.
-import { floatsOf } from "../core/float32.ts";
 import { optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { Plan } from "../memory/plan.ts";
@@ -17,7 +16,7 @@ import { learnBatch, setUniforms } from "./dqn/batch.ts";
 import { dqnConfig, epsilonAt, type DqnConfig } from "./dqn/config.ts";
 import type { DqnLearner } from "./dqn/learner.ts";
 import { dqnPolicyOf, namedDqn } from "./dqn/policy.ts";
-import { shapesOf, type NamedArray } from "./networks/networks.ts";
+import type { NamedArray } from "./networks/networks.ts";
 import type { Instead, Policy } from "./networks/policy.ts";
 import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { insteadOfReplay } from "./replay/instead.ts";
@@ -114,25 +113,12 @@ export class Dqn extends OffPolicy<DqnConfig, DqnLearner, DqnMetrics> {
     return Promise.resolve(undefined);
   }
 
-  /** Network and targets of a snapshot by name; see `namedDqn`. */
-  named({ learner }: DqnSnapshot): Record<string, NamedArray> {
-    this.learner.check(learner, ["params"]);
-    return namedDqn(this.learner.shape, floatsOf(learner.params));
+  protected namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {
+    return namedDqn(this.learner.shape, params, norm);
   }
 
-  shapes(): Readonly<Record<string, readonly number[]>> {
-    return shapesOf(namedDqn(this.learner.shape, new Float32Array(4 * this.learner.shape.nets.params4)));
-  }
-
-  /** The policy as plain numbers, to leave with: its best actions. See `exportPolicy`. */
-  async policy(): Promise<Policy> {
-    const named = namedDqn(this.learner.shape, new Float32Array(await this.parameters()));
-    return dqnPolicyOf(
-      named,
-      this.env.id,
-      this.env.singleActionSpace,
-      this.config,
-      this.learner.shape.env.features?.values,
-    );
+  protected policyOf(named: Readonly<Record<string, NamedArray>>): Policy {
+    const { env, config, learner } = this;
+    return dqnPolicyOf(named, env.id, env.singleActionSpace, config, learner.shape.env.features?.values);
   }
 }

@@ -1,4 +1,6 @@
 // what algorithms that learn from a replay share: the phases of their updates
+import { CorralError } from "../core/errors.ts";
+import { floatsOf } from "../core/float32.ts";
 import { badOption } from "../core/options.ts";
 import { seedKey } from "../core/rng.ts";
 import { drawSeed, type AlgorithmSnapshot } from "./algorithm.ts";
@@ -9,6 +11,8 @@ import type { LearnerEnv } from "./device/learner-env.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { ReplayConfig } from "./device/shared-options.ts";
 import type { UniformValues } from "./device/uniforms.ts";
+import { shapesOf, type NamedArray } from "./networks/networks.ts";
+import type { Policy } from "./networks/policy.ts";
 import type { Batch, ReplayLearner } from "./replay/learner.ts";
 import { openReplay, type ReplayFile } from "./replay/open-replay.ts";
 import type { Replay } from "./replay/replay.ts";
@@ -92,11 +96,8 @@ export abstract class OffPolicy<
     });
     await collect(learner, this.bound, steps);
     learner.countEpisodes();
-    this.observe(steps[0].t);
+    if (config.normalizeObservations) learner.observeMoments(steps[0].t, config.collectSteps);
   }
-
-  /** Looks at the rows that each world has just put into the ring, from `t` on. */
-  protected observe(_t: number): void {}
 
   /** Phase 2, once so many env steps are in the replay: batches of it. */
   protected async learnFrom(envSteps: number): Promise<M> {
@@ -132,8 +133,63 @@ export abstract class OffPolicy<
   /** What to do about an update that was not finite. */
   protected abstract remedyOf(state: Float32Array): string;
 
+  /** Parameters, and what observations are normalised by, by name. */
+  protected abstract namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray>;
+  /** A policy made of them. */
+  protected abstract policyOf(named: Readonly<Record<string, NamedArray>>): Policy;
+
+  /** Networks, targets and any normaliser of a snapshot by name. */
+  named({ learner }: AlgorithmSnapshot): Record<string, NamedArray> {
+    const { normalizes } = this.learner.shape;
+    this.learner.check(learner, normalizes ? ["params", "norm"] : ["params"]);
+    return this.namedOf(floatsOf(learner.params), normalizes ? floatsOf(learner.norm) : undefined);
+  }
+
+  shapes(): ReturnType<typeof shapesOf> {
+    const { nets, k4 } = this.learner.shape;
+    return shapesOf(this.namedOf(new Float32Array(4 * nets.params4), new Float32Array(16 * k4)));
+  }
+
+  /** The policy as plain numbers, to leave with: its most likely, or best, actions. See `exportPolicy`. */
+  policy(): Promise<Policy> {
+    const { learner } = this;
+    return this.mutex.exclusive("read the policy", async () => {
+      const params = await learner.read("params", new Float32Array(4 * learner.shape.nets.params4));
+      const norm = await learner.read("norm", new Float32Array(learner.words("norm")));
+      return this.policyOf(this.namedOf(params, norm));
+    });
+  }
+
   protected override async copyLearner(): Promise<AlgorithmSnapshot["learner"]> {
     return { ...(await this.learner.copy()), ...this.replay.copy() };
+  }
+
+  protected override assertKept(kept: AlgorithmSnapshot["learner"]): void {
+    this.#assertNormaliser(kept);
+    super.assertKept(kept);
+  }
+
+  protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
+    super.assertLearnt(learnt);
+    this.#assertNormaliser(learnt);
+    if (this.learner.shape.normalizes) this.learner.check(learnt, ["norm"]);
+  }
+
+  /** Throws `bad-snapshot` if observations were normalised there and are not here, or the other way round. */
+  #assertNormaliser({ norm }: AlgorithmSnapshot["learner"]): void {
+    const there = norm !== undefined;
+    if (there === this.learner.shape.normalizes) return;
+    throw new CorralError(
+      "bad-snapshot",
+      `the snapshot is of a learner with normalizeObservations: ${there}. Create this one with the same, or train anew.`,
+      { there },
+    );
+  }
+
+  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], _state: Float32Array<ArrayBuffer>): void {
+    // behind the columns of observations lie the bounds of actions, which are the environment's own
+    if (this.learner.shape.normalizes)
+      this.learner.write("norm", floatsOf(learnt.norm).subarray(0, 16 * this.learner.shape.k4));
   }
 
   protected override putLearner({ learner, iteration, rateScale }: AlgorithmSnapshot): string | undefined {

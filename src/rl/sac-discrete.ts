@@ -1,7 +1,6 @@
 // soft actor-critic over discrete actions (Christodoulou 2019, "Soft Actor-Critic for Discrete Action Settings"), all of it on
 // the device of its environments: a categorical policy, two critics that value every action, expectations over all of them
 // instead of draws, and a replay. Logits and values of many actions are made in blocks and never held.
-import { floatsOf } from "../core/float32.ts";
 import { optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { AlgorithmSnapshot } from "./algorithm.ts";
@@ -10,7 +9,7 @@ import { envShape } from "./device/env-shape.ts";
 import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import type { DqnPlan } from "./dqn.ts";
-import { shapesOf, type NamedArray } from "./networks/networks.ts";
+import type { NamedArray } from "./networks/networks.ts";
 import type { Instead, Policy } from "./networks/policy.ts";
 import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { SoftActorCritic } from "./soft-actor-critic.ts";
@@ -89,21 +88,12 @@ export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteL
     return Promise.resolve(undefined);
   }
 
-  /** Policy, critics and targets of a snapshot by name; see `namedSacDiscrete`. */
-  named({ learner }: SacDiscreteSnapshot): Record<string, NamedArray> {
-    this.learner.check(learner, ["params"]);
-    return namedSacDiscrete(this.learner.shape, floatsOf(learner.params));
+  protected namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {
+    return namedSacDiscrete(this.learner.shape, params, norm);
   }
 
-  shapes(): Readonly<Record<string, readonly number[]>> {
-    return shapesOf(namedSacDiscrete(this.learner.shape, new Float32Array(4 * this.learner.shape.nets.params4)));
-  }
-
-  /** The policy as plain numbers, to leave with: its likeliest actions. See `exportPolicy`. */
-  async policy(): Promise<Policy> {
-    const { env, config } = this;
-    const named = namedSacDiscrete(this.learner.shape, new Float32Array(await this.parameters()));
-    const { features } = this.learner.shape.env;
-    return sacDiscretePolicyOf(named, env.id, env.singleActionSpace, config, features?.values);
+  protected policyOf(named: Readonly<Record<string, NamedArray>>): Policy {
+    const { env, config, learner } = this;
+    return sacDiscretePolicyOf(named, env.id, env.singleActionSpace, config, learner.shape.env.features?.values);
   }
 }

@@ -1,7 +1,6 @@
 // soft actor-critic (Haarnoja et al. 2018, "Soft Actor-Critic Algorithms and Applications"), all of it on the device of its
 // environments: squashed Gaussian policy, two critics and their slow targets, a temperature that steers the entropy, and a
 // replay of everything seen.
-import { floatsOf } from "../core/float32.ts";
 import { CorralError } from "../core/errors.ts";
 import { badOption, optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
@@ -15,7 +14,7 @@ import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import { episodeMeans, type SacMetrics } from "./device/metrics.ts";
 import type { SquashedSpec } from "./networks/host-actor.ts";
-import type { NamedArray, shapesOf } from "./networks/networks.ts";
+import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
 import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { SoftActorCritic } from "./soft-actor-critic.ts";
@@ -26,7 +25,7 @@ import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
 import { rowsOfSample, sacConfig, type SacConfig } from "./sac/config.ts";
 import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import type { SacLearner } from "./sac/learner.ts";
-import { assertFormat, FORMAT, namedSac, sacPolicyOf, sacShapes } from "./sac/policy.ts";
+import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
 
 export interface SacOptions extends Partial<SacConfig>, OffPolicyOptions {}
 
@@ -137,10 +136,6 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     return super.play(env, options);
   }
 
-  protected override observe(t: number): void {
-    if (this.config.normalizeObservations) this.learner.observeMoments(t, this.config.collectSteps);
-  }
-
   protected learnBatch(batch: Batch): void {
     learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
   }
@@ -185,54 +180,19 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
 
   protected override assertKept(kept: AlgorithmSnapshot["learner"]): void {
     assertFormat(kept);
-    this.#assertNormaliser(kept);
     super.assertKept(kept);
   }
 
   protected override assertLearnt(learnt: AlgorithmSnapshot["learner"]): void {
     assertFormat(learnt);
     super.assertLearnt(learnt);
-    this.#assertNormaliser(learnt);
-    if (this.learner.shape.normalizes) this.learner.check(learnt, ["norm"]);
   }
 
-  /** Throws `bad-snapshot` if observations were normalised there and are not here, or the other way round. */
-  #assertNormaliser({ norm }: AlgorithmSnapshot["learner"]): void {
-    const there = norm !== undefined;
-    if (there === this.learner.shape.normalizes) return;
-    throw new CorralError(
-      "bad-snapshot",
-      `the snapshot is of a learner with normalizeObservations: ${there}. Create this one with the same, or train anew.`,
-      { there },
-    );
+  protected namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {
+    return namedSac(this.learner.shape, params, norm);
   }
 
-  protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
-    super.adoptMore(learnt, state);
-    // behind the columns of observations lie the bounds of actions, which are the environment's own
-    if (this.config.normalizeObservations)
-      this.learner.write("norm", floatsOf(learnt.norm).subarray(0, 16 * this.learner.shape.k4));
-  }
-
-  /** Policy, critics, targets and any normaliser of a snapshot by name; see `namedSac`. */
-  named({ learner }: SacSnapshot): Record<string, NamedArray> {
-    const { shape } = this.learner;
-    this.learner.check(learner, shape.normalizes ? ["params", "norm"] : ["params"]);
-    const norm = shape.normalizes ? floatsOf(learner.norm) : undefined;
-    return namedSac(shape, floatsOf(learner.params), norm);
-  }
-
-  shapes(): ReturnType<typeof shapesOf> {
-    return sacShapes(this.learner.shape);
-  }
-
-  /** The policy as plain numbers, to leave with: its most likely actions. See `exportPolicy`. */
-  policy(): Promise<Policy> {
-    const { config, env, learner } = this;
-    return this.mutex.exclusive("read the policy", async () => {
-      const params = await learner.read("params", new Float32Array(4 * learner.shape.nets.params4));
-      const norm = await learner.read("norm", new Float32Array(learner.words("norm")));
-      return sacPolicyOf(namedSac(learner.shape, params, norm), env.id, env.singleActionSpace, config);
-    });
+  protected policyOf(named: Readonly<Record<string, NamedArray>>): Policy {
+    return sacPolicyOf(named, this.env.id, this.env.singleActionSpace, this.config);
   }
 }

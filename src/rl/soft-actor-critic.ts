@@ -43,6 +43,7 @@ export abstract class SoftActorCritic<C extends SoftConfig, L extends ReplayLear
   }
 
   protected override adoptMore(learnt: AlgorithmSnapshot["learner"], state: Float32Array<ArrayBuffer>): void {
+    super.adoptMore(learnt, state);
     state[SAC_STATE.log_alpha] = floatsOf(learnt.state)[SAC_STATE.log_alpha];
   }
 }

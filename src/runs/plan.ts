@@ -18,7 +18,8 @@ import { planHostRows, type RowsShape } from "../rl/replay/host-rows.ts";
 import { ppoCollecting } from "../rl/ppo/rollout-upload.ts";
 import { shapesOf } from "../rl/networks/networks.ts";
 import { ppoShapes } from "../rl/ppo/named-parameters.ts";
-import { sacShapes } from "../rl/sac/policy.ts";
+import { namedSac } from "../rl/sac/policy.ts";
+import { replayShapes } from "../rl/replay/named.ts";
 import { settlePpo } from "../rl/ppo/settle.ts";
 import { insteadOfDqn, settleDqn } from "../rl/dqn.ts";
 import { insteadOfSacDiscrete, settleSacDiscrete } from "../rl/sac-discrete.ts";
@@ -180,15 +181,15 @@ export class RunPlanner {
     const { algo } = this.#options;
     if (algo === "sac") {
       const { config, shape } = settleSac(env, this.#replayConfig());
-      return { config, shapes: sacShapes(shape) };
+      return { config, shapes: replayShapes(shape, namedSac) };
     }
     if (algo === "sac-discrete") {
       const { config, shape } = settleSacDiscrete(env, this.#replayConfig());
-      return { config, shapes: shapesOf(namedSacDiscrete(shape, new Float32Array(4 * shape.nets.params4))) };
+      return { config, shapes: replayShapes(shape, namedSacDiscrete) };
     }
     if (algo === "dqn") {
       const { config, shape } = settleDqn(env, this.#replayConfig());
-      return { config, shapes: shapesOf(namedDqn(shape, new Float32Array(4 * shape.nets.params4))) };
+      return { config, shapes: replayShapes(shape, namedDqn) };
     }
     const { config, shape } = settlePpo(env, this.#config());
     return { config, shapes: ppoShapes(shape) };

@@ -1,7 +1,7 @@
 // the policy of a run, from its last checkpoint that can be read
 import { CorralError } from "../core/errors.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
-import { actionFeatures } from "../rl/networks/action-features.ts";
+import { actionFeatures, withLevel } from "../rl/networks/action-features.ts";
 import { sacDiscreteConfig } from "../rl/sac-discrete/config.ts";
 import { sacDiscretePolicyOf } from "../rl/sac-discrete/policy.ts";
 import { dqnConfig } from "../rl/dqn/config.ts";
@@ -35,11 +35,12 @@ async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint):
   const space = env.singleActionSpace;
   const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
   if (algo === "sac") return sacPolicyOf(named, env.id, space, sacConfig(given));
-  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls).values : undefined;
-  if (algo === "sac-discrete") return sacDiscretePolicyOf(named, env.id, space, sacDiscreteConfig(given), features);
-  if (algo === "dqn") return dqnPolicyOf(named, env.id, space, dqnConfig(given), features);
+  const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls) : undefined;
+  const valued = features && withLevel(features).values;
+  if (algo === "sac-discrete") return sacDiscretePolicyOf(named, env.id, space, sacDiscreteConfig(given), valued);
+  if (algo === "dqn") return dqnPolicyOf(named, env.id, space, dqnConfig(given), valued);
   const config = ppoConfig(given);
-  return policyOf(withoutEmbedding(named, features), {
+  return policyOf(withoutEmbedding(named, features?.values), {
     id: env.id,
     algo,
     space,

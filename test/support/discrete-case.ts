@@ -5,7 +5,7 @@ import { markLayer } from "./ppo-reference.ts";
 
 export const BATCH = 37;
 export const OBSERVATIONS = 5;
-export const FEATURES = 3;
+const FEATURES = 3;
 
 /** One row of a batch. */
 export interface RefRow {
@@ -59,6 +59,7 @@ export function discreteBatch(
   { row4, obs4, actions4 }: { readonly row4: number; readonly obs4: number; readonly actions4: number },
   actions: number,
   normal: () => number,
+  see: (x: number, i: number) => number,
 ) {
   const batch = new Float32Array(BATCH * 4 * row4);
   const rows = Array.from({ length: BATCH }, (_, row): RefRow => {
@@ -73,7 +74,7 @@ export function discreteBatch(
     batch.set(next, at + 4 * obs4);
     batch[at + 8 * obs4] = action;
     batch.set([reward, discount, weight], at + 8 * obs4 + 4 * actions4);
-    return { obs, next, action, reward, discount, weight };
+    return { obs: obs.map(see), next: next.map(see), action, reward, discount, weight };
   });
   return { batch, rows };
 }

@@ -10,12 +10,12 @@ import {
   discreteBatch,
   discreteFacts,
   discreteParams,
-  FEATURES,
   normalsOf,
   OBSERVATIONS,
   type RefRow,
 } from "./discrete-case.ts";
 import { mlp } from "./ppo-reference.ts";
+import { columnsSeen } from "./seen-case.ts";
 
 export interface DqnCase {
   readonly name: string;
@@ -46,13 +46,15 @@ export async function makeDqn(
   const learner = await DqnLearner.create(device, shape, config.doubleQ);
   const { nets } = shape;
   const { params, used } = discreteParams([nets.online, nets.target], nets.params4, normal);
-  const { batch, rows } = discreteBatch(shape, actions, normal);
+  const { norm, see } = columnsSeen(OBSERVATIONS, shape.k4, config);
+  const { batch, rows } = discreteBatch(shape, actions, normal, see);
 
   const state = new Float32Array(STATE_SIZE);
   state[SAC_STATE.beta1_power] = state[SAC_STATE.beta2_power] = 1;
   learner.write("params", params);
   learner.write("moments", new Float32Array(8 * nets.total4));
   learner.write("batch", batch);
+  learner.write("norm", norm);
   learner.write("state", state);
   setUniforms(learner, config, 5);
   return { learner, shape, config, params, rows, isUsed: (i) => used[i] === 1 };
@@ -63,9 +65,9 @@ function columnOf({ shape }: MadeDqn, { head }: QNetwork, params: ArrayLike<numb
   const { inputs, k } = head.blocks[0];
   const { embedding, width } = head;
   if (embedding) {
-    const known = shape.env.features!.values.subarray(action * FEATURES);
+    const { count, values } = shape.env.features!;
     const weight = (d: number) =>
-      Array.from({ length: FEATURES }, (_, f) => known[f] * params[4 * embedding.at + f * k + d]).reduce(
+      Array.from({ length: count }, (_, f) => values[action * count + f] * params[4 * embedding.at + f * k + d]).reduce(
         (a, b) => a + b,
         0,
       );

@@ -6,9 +6,10 @@ import { cellLayers, sacShape, type SacShape } from "../../src/rl/sac/arenas.ts"
 import { sacConfig, type SacConfig } from "../../src/rl/sac/config.ts";
 import type { LearnerDevice } from "../../src/rl/device/learner-device.ts";
 import { SacLearner } from "../../src/rl/sac/learner.ts";
-import { NORM, SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
+import { SAC_STATE, STATE_SIZE } from "../../src/rl/tables/device-tables.ts";
 import { sharedDevice } from "./learner-case.ts";
 import { markLayer, mlp, NEXT_STATE } from "./ppo-reference.ts";
+import { columnsSeen } from "./seen-case.ts";
 
 export const BATCH = 37;
 export const SEED = 5;
@@ -69,15 +70,7 @@ export async function makeSac(
     const draws = new RandomStream(SEED, row, DRAW, stream);
     return Array.from({ length: actions }, (_, i) => draws.normal(i));
   };
-  // columns of different moments, where observations are normalised
-  const [mean, scale] = [0.3, 0.2].map((by) => (i: number) => Math.fround(config.normalizeObservations ? by * i : 0));
-  const inverse = (i: number) => Math.fround(1 / (1 + scale(i)));
-  const see = (x: number, i: number): number => (x - mean(i)) * inverse(i);
-  const norm = new Float32Array(4 * 4 * k4);
-  for (let i = 0; i < observations; i++) {
-    norm[4 * k4 * NORM.mean + i] = mean(i);
-    norm[4 * k4 * NORM.inverse_std + i] = inverse(i);
-  }
+  const { norm, see } = columnsSeen(observations, k4, config);
   learner.write("norm", norm);
   const batch = new Float32Array(shape.batch * 4 * row4);
   const lanes = shape.cells?.lanes ?? 0;

@@ -11,11 +11,12 @@ import {
   discreteBatch,
   discreteFacts,
   discreteParams,
-  FEATURES,
   normalsOf,
+  OBSERVATIONS,
   type RefRow,
 } from "./discrete-case.ts";
 import { mlp } from "./ppo-reference.ts";
+import { columnsSeen } from "./seen-case.ts";
 
 export interface SacDiscreteCase {
   readonly name: string;
@@ -45,7 +46,8 @@ export async function makeSacDiscrete(
   const learner = await SacDiscreteLearner.create(device, shape);
   const { nets } = shape;
   const { params, used } = discreteParams([nets.policy, ...nets.critics, ...nets.targets], nets.params4, normal);
-  const { batch, rows } = discreteBatch(shape, actions, normal);
+  const { norm, see } = columnsSeen(OBSERVATIONS, shape.k4, config);
+  const { batch, rows } = discreteBatch(shape, actions, normal, see);
 
   const logAlpha = Math.fround(-0.7);
   const state = new Float32Array(STATE_SIZE);
@@ -55,6 +57,7 @@ export async function makeSacDiscrete(
   learner.write("params", params);
   learner.write("moments", new Float32Array(8 * nets.total4));
   learner.write("batch", batch);
+  learner.write("norm", norm);
   learner.write("state", state);
   setUniforms(learner, config, 5);
   return { learner, shape, config, params, rows, alpha: Math.exp(logAlpha), isUsed: (i) => used[i] === 1 };
@@ -66,10 +69,11 @@ function outputsOf({ shape }: MadeSacDiscrete, { layers, head }: QNetwork, param
   const { embedding, width, blocks } = head;
   return Array.from({ length: head.actions }, (_, action) => {
     if (embedding) {
-      const known = shape.env.features!.values.subarray(action * FEATURES);
+      const { count, values } = shape.env.features!;
       let sum = 0;
       for (let d = 0; d < embedding.dims; d++)
-        for (let f = 0; f < FEATURES; f++) sum += x[d] * known[f] * params[4 * embedding.at + f * blocks[0].k + d];
+        for (let f = 0; f < count; f++)
+          sum += x[d] * values[action * count + f] * params[4 * embedding.at + f * blocks[0].k + d];
       return sum;
     }
     const { w, b, n } = blocks[Math.floor(action / width)];

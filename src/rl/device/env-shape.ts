@@ -2,7 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import type { Space } from "../../env/space/spaces.ts";
 import type { ObservationGroup } from "../../env/task/observation-groups.ts";
-import { actionFeatures } from "../networks/action-features.ts";
+import { actionFeatures, withLevel, type ActionFeatures } from "../networks/action-features.ts";
 import type { PlannedEnv } from "./learner-env.ts";
 
 /** Bounds of actions that have none. */
@@ -26,8 +26,8 @@ export interface EnvShape {
   /** Numbers of an action, and the alternatives of each if they are choices. */
   readonly actions: number;
   readonly alternatives: readonly number[];
-  /** What is known of each action, if something is: rows of this many numbers. */
-  readonly features?: { readonly count: number; readonly values: Float32Array<ArrayBuffer> } | undefined;
+  /** What is known of each action, if something is. */
+  readonly features?: ActionFeatures | undefined;
 }
 
 /** What the learner must know of an environment. Throws `unsupported-space`, `needs-next-step`. */
@@ -74,12 +74,18 @@ export function assertBounded(
 }
 
 /** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
-export function assertEmbeddable({ id, features }: EnvShape): void {
-  if (features) return;
+export function assertEmbeddable(env: EnvShape): asserts env is EnvShape & { readonly features: ActionFeatures } {
+  if (env.features) return;
   throw new CorralError(
     "unsupported-space",
-    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
+    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${env.id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
   );
+}
+
+/** An environment whose actions have values by embeddings. Throws `unsupported-space` if they have none. */
+export function withValues(env: EnvShape): EnvShape {
+  assertEmbeddable(env);
+  return { ...env, features: withLevel(env.features) };
 }
 
 const alternativesOf = (space: Space): number[] =>

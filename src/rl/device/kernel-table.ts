@@ -79,18 +79,19 @@ const gae = (entry: string) => ({
   buffers: { 1: "samples", 2: "worlds", 3: "state" },
 });
 
+const NORMALISED = "rl/normalised.wgsl";
 const SQUASHED = [...RANDOM, "rl/squashed.wgsl"];
 const sac = (entry: string) => ({
-  files: [...SQUASHED, "rl/normalised.wgsl", "rl/sac_loss.wgsl"],
+  files: [...SQUASHED, NORMALISED, "rl/sac_loss.wgsl"],
   entry,
   job: JOBS.sac,
   buffers: {
-    ...only(entry === "load", { 2: "batch", 5: "norm" }),
+    ...only(entry === "load", { 2: "batch", 8: "norm" }),
     3: "work",
     ...only(entry.endsWith("_loss"), { 4: "state" }),
   },
 });
-const sacMemory = family(["rl/normalised.wgsl", "rl/sac_memory.wgsl"], JOBS.sacMemory);
+const sacMemory = family([NORMALISED, "rl/sac_memory.wgsl"], JOBS.sacMemory);
 const layerNorm = (entry: string) => ({
   files: [MATH, "rl/layer_norm.wgsl"],
   code: () => ACTIVATED_WGSL,
@@ -103,10 +104,15 @@ const withSlopes = <K extends KernelSource>(kernel: K) => ({ ...kernel, code: ()
 const column = (entry: string, buffers: Record<number, string>) =>
   withSlopes({ files: COLUMNS, entry, job: JOBS.columns, buffers });
 const dqn = (entry: string, buffers: Record<number, string>) =>
-  withSlopes({ files: [...COLUMNS, "rl/dqn.wgsl"], entry, job: JOBS.dqn, buffers: { 3: "work", ...buffers } });
+  withSlopes({
+    files: [...COLUMNS, NORMALISED, "rl/dqn.wgsl"],
+    entry,
+    job: JOBS.dqn,
+    buffers: { 3: "work", ...buffers },
+  });
 const softColumns = (entry: string, buffers: Record<number, string>) =>
   withSlopes({
-    files: [...COLUMNS, "rl/soft_columns.wgsl"],
+    files: [...COLUMNS, NORMALISED, "rl/soft_columns.wgsl"],
     entry,
     job: JOBS.softColumns,
     buffers: { 2: "batch", 3: "work", ...buffers },
@@ -260,7 +266,7 @@ export const KERNELS = {
     job: JOBS.actGreedy,
     buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
   },
-  dqn_load: dqn("load", { 2: "batch" }),
+  dqn_load: dqn("load", { 2: "batch", 8: "norm" }),
   dqn_loss: dqn("loss", { 2: "batch", 4: "params", 5: "features" }),
   column_clear: column("clear_head", { 6: "grads" }),
   column_gradient: column("head_gradient", { 3: "work", 6: "grads" }),
@@ -271,12 +277,12 @@ export const KERNELS = {
     job: JOBS.actGreedy,
     buffers: { 3: "work", 5: "worlds", 6: "env.action", 7: "rollout_actions" },
   },
-  soft_load: softColumns("load", {}),
+  soft_load: softColumns("load", { 8: "norm" }),
   soft_critic_loss: softColumns("critic_loss", { 4: "params", 5: "features", 7: "state" }),
   soft_policy_loss: softColumns("policy_loss", { 7: "state" }),
   soft_fold: softHead("fold", { 3: "work" }),
   soft_slope: softHead("slope", { 3: "work" }),
-  sac_see: sacMemory("see", { 2: "batch", 3: "work", 5: "norm" }),
+  sac_see: sacMemory("see", { 2: "batch", 3: "work", 8: "norm" }),
   sac_remember: sacMemory("remember", { 3: "work" }),
   sac_remember_back: sacMemory("remember_back", { 3: "work" }),
   gate_critic: optimizeSac("gate_critic", { 2: "grads", 3: "scratch", 4: "state", 5: "moments", 6: "params" }),

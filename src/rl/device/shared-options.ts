@@ -58,6 +58,10 @@ export const REPLAY = {
   storage: { default: "gpu", oneOf: ["gpu", "host", "file"], doc: "where the replay lies" },
   nSteps: { default: 1, min: 1, max: 1024, integer: true, doc: "rewards of a return before the value takes over" },
   gamma: GAMMA,
+  normalizeObservations: {
+    default: false,
+    doc: "observations by their running mean and deviation, those of the replay when they are drawn",
+  },
 } as const satisfies OptionTable;
 
 export type ReplayConfig = ConfigOf<typeof REPLAY> & { readonly batchSize: number };

@@ -4,7 +4,7 @@ import { CorralError } from "../../core/errors.ts";
 import type { PlanLimits } from "../../memory/request.ts";
 import { rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
 import { jobsOfLayers } from "../device/layer-norms.ts";
-import { assertEmbeddable, type EnvShape } from "../device/env-shape.ts";
+import { withValues, type EnvShape } from "../device/env-shape.ts";
 import {
   embedding4,
   endOf,
@@ -94,9 +94,9 @@ export function layOutActions(name: string, env: EnvShape, seen: number, config:
 }
 
 /** @throws CorralError unsupported-space, bad-option */
-export function dqnShape(env: EnvShape, config: DqnConfig): DqnShape {
-  assertOneChoice(env);
-  if (config.actionEmbedding > 0) assertEmbeddable(env);
+export function dqnShape(given: EnvShape, config: DqnConfig): DqnShape {
+  assertOneChoice(given);
+  const env = config.actionEmbedding > 0 ? withValues(given) : given;
   const seen = env.groups?.policy.size ?? env.observations;
   const online = layOutActions("policy", env, seen, config, 0);
   const total4 = online.end + STATISTICS4;

@@ -2,22 +2,21 @@
 import type { ActionFacts, Policy } from "../networks/policy.ts";
 import { policyOf, withoutEmbedding } from "../networks/policy.ts";
 import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
+import { namedMoments } from "../replay/named.ts";
 import type { DqnShape } from "./arenas.ts";
 import type { DqnConfig } from "./config.ts";
 
 /**
  * The parameters by name, as PyTorch has them: `policy.0.weight` [outputs, inputs], ..., whose last layer puts out the
- * values of all actions, or `policy.embedding`; the same of `target`. Observations are taken as they are.
+ * values of all actions, or `policy.embedding`; the same of `target`; with `namedMoments`.
  */
-export function namedDqn({ nets, seen }: DqnShape, params: Float32Array): Record<string, NamedArray> {
-  const { online, target } = nets;
-  const observed = (value: number) => ({ shape: [seen], data: new Float32Array(seen).fill(value) });
+export function namedDqn(shape: DqnShape, params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {
+  const { online, target } = shape.nets;
   return {
     ...namedLayers([...online.layers, ...target.layers], params),
     ...namedHead("policy", online.head, params),
     ...namedHead("target", target.head, params),
-    "normalizer.mean": observed(0),
-    "normalizer.inverse_std": observed(1),
+    ...namedMoments(shape, shape.seen, norm),
   };
 }
 

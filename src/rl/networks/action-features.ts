@@ -2,15 +2,18 @@
 /** More controls than these have no products with each other. */
 const MAX_PRODUCTS = 16;
 
+/** What is known of each action: rows of this many numbers. */
+export interface ActionFeatures {
+  readonly count: number;
+  readonly values: Float32Array<ArrayBuffer>;
+}
+
 /**
  * What is known of actions that stand for controls: each control, its square and the products of two, all with mean 0 and
  * deviation 1. Scores that are linear in these have one peak wherever the network puts it, as a Gaussian has.
  * By action, row-major. Controls that never change give none.
  */
-export function actionFeatures(controls: readonly ArrayLike<number>[]): {
-  count: number;
-  values: Float32Array<ArrayBuffer>;
-} {
+export function actionFeatures(controls: readonly ArrayLike<number>[]): ActionFeatures {
   const width = controls[0].length;
   // products of standardized controls: their size does not matter
   const base = Array.from({ length: width }, (_, c) => standardized(Float64Array.from(controls, (row) => row[c])));
@@ -22,6 +25,17 @@ export function actionFeatures(controls: readonly ArrayLike<number>[]): {
   const values = new Float32Array(controls.length * count);
   columns.forEach((column, f) => column.forEach((x, a) => (values[a * count + f] = x)));
   return { count, values };
+}
+
+/**
+ * With a last one that is 1 for all actions, for networks of values: all others have mean 0, so that the values of a state
+ * would have it too, whatever it is worth. Probabilities do not ask for it.
+ */
+export function withLevel({ count, values }: ActionFeatures): ActionFeatures {
+  const actions = values.length / count;
+  const wider = new Float32Array(actions * (count + 1)).fill(1);
+  for (let a = 0; a < actions; a++) wider.set(values.subarray(a * count, (a + 1) * count), a * (count + 1));
+  return { count: count + 1, values: wider };
 }
 
 /** With mean 0 and deviation 1, or undefined if all numbers are the same. */

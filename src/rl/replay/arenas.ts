@@ -29,14 +29,14 @@ export interface TransitionSizes {
   /** Rows of the replay for each world, and how many of them lie on the device. */
   readonly capacity: number;
   readonly window: number;
+  /** Whether observations are normalised by their running moments. */
+  readonly normalizes: boolean;
 }
 
 export interface ReplayLearnerShape extends TransitionSizes, LearnerSizes {
   /** The parameter vector: all that has gradients (vec4s), then the targets. */
   readonly nets: { readonly total4: number; readonly params4: number };
   readonly work: { readonly size4: number };
-  /** Whether observations are normalised by their running moments. */
-  readonly normalizes?: boolean;
   readonly jobs: number;
 }
 
@@ -53,6 +53,7 @@ export function transitionSizes(env: EnvShape, config: ReplayConfig): Transition
     row4: 2 * obs4 + actions4 + NOTE.size / 4,
     capacity,
     window: config.storage === "gpu" ? capacity : config.collectSteps,
+    normalizes: config.normalizeObservations,
   };
 }
 

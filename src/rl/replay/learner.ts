@@ -24,15 +24,17 @@ export interface Batch {
 export abstract class ReplayLearner<S extends ReplayLearnerShape = ReplayLearnerShape> extends LearnerCore<S> {
   /** `kept`: arenas of its own that a snapshot holds. */
   protected constructor(shape: S, backing: Backing, kept: readonly string[] = []) {
-    super(shape, backing, [...SNAPSHOT_ARENAS, ...kept, ...(shape.window === shape.capacity ? RING : [])]);
+    const norm = shape.normalizes ? ["norm"] : [];
+    super(shape, backing, [...SNAPSHOT_ARENAS, ...kept, ...norm, ...(shape.window === shape.capacity ? RING : [])]);
   }
 
-  /** Binds what draws transitions, and what counts episodes. */
+  /** Binds what draws transitions, what counts episodes, and what makes moments of observations. */
   protected bindShared(bind: Bind): void {
     const { row4, actions4 } = this.shape;
     bind("sample", "sample", { row4, actions4 });
     bind("sum_worlds", "sum_worlds");
     bind("episodes", "episodes");
+    if (this.shape.normalizes) for (const name of ["sum_ring_obs", "merge_ring_obs"] as const) bind(name, name);
   }
 
   /** Binds the kernel that acts to an environment, whose steps go into the ring. */
@@ -40,6 +42,15 @@ export abstract class ReplayLearner<S extends ReplayLearnerShape = ReplayLearner
     const [rollout_obs, rollout_actions, samples] = RING;
     const row = { row: REPLAY_STEP.size, row_reward: REPLAY_STEP.at("reward"), row_flags: REPLAY_STEP.at("flags") };
     return bindEnv(this, env, { act, job, row, arenas: { rollout_obs, rollout_actions, samples } });
+  }
+
+  /** The newest rows of the ring, so many of each world from row `t` on, move the moments of observations. */
+  observeMoments(t: number, steps: number): void {
+    const { obs4, env } = this.shape;
+    this.submit("moments", { t, samples: steps * env.numEnvs }, (pass) => {
+      this.run(pass, "sum_ring_obs", SUM_PARTS * obs4);
+      this.run(pass, "merge_ring_obs", obs4);
+    });
   }
 
   /** Sums what episodes that have ended returned, for the metrics. */

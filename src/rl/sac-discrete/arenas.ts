@@ -2,7 +2,7 @@
 import type { PlanLimits } from "../../memory/request.ts";
 import { rowsOf, sharedArena, STATISTICS4 } from "../device/arenas.ts";
 import { jobsOfLayers } from "../device/layer-norms.ts";
-import { assertEmbeddable, type EnvShape } from "../device/env-shape.ts";
+import { withValues, type EnvShape } from "../device/env-shape.ts";
 import type { LearnerPlan } from "../device/wasm-plan.ts";
 import { assertOneChoice, layOutActions, type QNetwork } from "../dqn/arenas.ts";
 import { embedding4, padTo, row4Of, TILE, type Rows } from "../networks/networks.ts";
@@ -75,9 +75,9 @@ function layOut(env: EnvShape, groups: SacDiscreteShape["groups"], config: SacDi
 }
 
 /** @throws CorralError unsupported-space, bad-option */
-export function sacDiscreteShape(env: EnvShape, config: SacDiscreteConfig): SacDiscreteShape {
-  assertOneChoice(env, "SAC of discrete actions weighs");
-  if (config.actionEmbedding > 0) assertEmbeddable(env);
+export function sacDiscreteShape(given: EnvShape, config: SacDiscreteConfig): SacDiscreteShape {
+  assertOneChoice(given, "SAC of discrete actions weighs");
+  const env = config.actionEmbedding > 0 ? withValues(given) : given;
   const all = { from: 0, size: env.observations };
   const groups = env.groups ?? { policy: all, critic: all };
   const nets = layOut(env, groups, config);

@@ -5,7 +5,6 @@ import { ACTION_BLOCK, ACTION_EMBEDDING, assertBatchFits, assertNoMemory } from 
 import { SAC_OPTIONS } from "../sac/config.ts";
 
 const {
-  normalizeObservations: _normalizes,
   minLogStd: _low,
   maxLogStd: _high,
   recurrent: _cell,

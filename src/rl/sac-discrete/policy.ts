@@ -1,29 +1,29 @@
 // the networks of SAC over discrete actions by name, and its policy as plain numbers
 import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
 import { policyOf, withoutEmbedding, type ActionFacts, type Policy } from "../networks/policy.ts";
+import { namedMoments } from "../replay/named.ts";
 import type { SacDiscreteShape } from "./arenas.ts";
 import type { SacDiscreteConfig } from "./config.ts";
 
 /**
  * The parameters by name, as PyTorch has them: `policy.0.weight` [outputs, inputs], ..., whose last layer puts out the logits
- * of all actions, or `policy.embedding`; the same of `q1`, `q2`, `target1` and `target2`, which put out values. Observations are
- * taken as they are.
+ * of all actions, or `policy.embedding`; the same of `q1`, `q2`, `target1` and `target2`, which put out values; with
+ * `namedMoments`.
  */
-export function namedSacDiscrete({ nets, groups }: SacDiscreteShape, params: Float32Array): Record<string, NamedArray> {
-  const { policy, critics, targets } = nets;
+export function namedSacDiscrete(
+  shape: SacDiscreteShape,
+  params: Float32Array,
+  norm?: Float32Array,
+): Record<string, NamedArray> {
+  const { policy, critics, targets } = shape.nets;
   const networks = { policy, q1: critics[0], q2: critics[1], target1: targets[0], target2: targets[1] };
-  const observed = (value: number) => ({
-    shape: [groups.policy.size],
-    data: new Float32Array(groups.policy.size).fill(value),
-  });
   const named = Object.entries(networks).map(([name, { layers, head }]) => ({
     ...namedLayers(layers, params),
     ...namedHead(name, head, params),
   }));
   return {
     ...(Object.assign({}, ...named) as Record<string, NamedArray>),
-    "normalizer.mean": observed(0),
-    "normalizer.inverse_std": observed(1),
+    ...namedMoments(shape, shape.groups.policy.size, norm),
   };
 }
 

@@ -67,7 +67,6 @@ export interface SacShape extends ReplayLearnerShape {
   readonly cells?: SacCells;
   /** Rows of a batch that are learnt from. */
   readonly learnt: number;
-  readonly normalizes: boolean;
   readonly nets: SacNetworks;
   readonly work: SacWork;
   readonly chunkRows: number;
@@ -172,7 +171,6 @@ export function sacShape(env: EnvShape, config: SacConfig): SacShape {
     ...sizes,
     ...(cells && { cells: { ...cells.sets, unroll, lanes, burnIn: config.recurrentBurnIn, seen4 } }),
     learnt,
-    normalizes: config.normalizeObservations,
     groups,
     nets,
     work: { ...work, size4: at },

@@ -29,10 +29,6 @@ export const SAC_OPTIONS = {
     doc: "what the temperature steers entropy to, in nats per number of an action",
   },
   maxGradNorm: { default: Infinity, min: 1e-9, doc: "longer gradients are shortened to this; Infinity for none" },
-  normalizeObservations: {
-    default: false,
-    doc: "observations by their running mean and deviation, those of the replay when they are drawn",
-  },
   hidden: { default: [256, 256], doc: "widths of the hidden layers of policy and critics" },
   activation: { default: "relu", oneOf: HIDDEN_ACTIVATIONS, doc: "of the hidden layers" },
   layerNorm: LAYER_NORM,

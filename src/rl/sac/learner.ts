@@ -1,5 +1,5 @@
 // the learner of SAC: policy, critics, targets and losses on the device, which the phases of the algorithm are put together from
-import { BIAS_ONLY, STATISTICS4, SUM_PARTS, SUMS } from "../device/arenas.ts";
+import { BIAS_ONLY, STATISTICS4, SUMS } from "../device/arenas.ts";
 import type { Bound } from "../device/bind-env.ts";
 import { hold } from "../device/device-core.ts";
 import { limitsOf, type LearnerDevice } from "../device/learner-device.ts";
@@ -25,8 +25,7 @@ export class SacLearner extends ReplayLearner<SacShape> {
   static create(device: LearnerDevice, shape: SacShape): Promise<SacLearner> {
     const plan = planSacLearner(shape, limitsOf(device));
     return hold(device, plan, async (backing) => {
-      const kept = [...(shape.cells ? ["hidden"] : []), ...(shape.normalizes ? ["norm"] : [])];
-      const learner = new SacLearner(shape, backing, kept);
+      const learner = new SacLearner(shape, backing, shape.cells ? ["hidden"] : []);
       await learner.bindJobs((bind) => learner.#bindAll(bind));
       return learner;
     });
@@ -114,7 +113,6 @@ export class SacLearner extends ReplayLearner<SacShape> {
       bind(`${name} gradient gate`, `gate_${name}`, { at, count, place, other: statistics });
     }
     bind("polyak update", "polyak_update", { at: first, count, place: 0, other: nets.total4 });
-    if (this.shape.normalizes) for (const name of ["sum_ring_obs", "merge_ring_obs"] as const) bind(name, name);
     this.bindShared(bind);
   }
 
@@ -291,15 +289,6 @@ export class SacLearner extends ReplayLearner<SacShape> {
       const width = i > 0 ? k : padTo(inputs, TILE);
       if (width > 0) this.runRows(pass, `${name} backward ${i}`, rows, width, parts);
     }
-  }
-
-  /** The newest rows of the ring, so many of each world from row `t` on, move the moments of observations. */
-  observeMoments(t: number, steps: number): void {
-    const { obs4, env } = this.shape;
-    this.submit("moments", { t, samples: steps * env.numEnvs }, (pass) => {
-      this.run(pass, "sum_ring_obs", SUM_PARTS * obs4);
-      this.run(pass, "merge_ring_obs", obs4);
-    });
   }
 
   /** vec4s that have gradients. */

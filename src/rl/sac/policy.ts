@@ -1,22 +1,19 @@
 // the networks of SAC by name, and its policy as plain numbers
 import { CorralError } from "../../core/errors.ts";
 import type { Space } from "../../env/space/spaces.ts";
-import { namedLayers, namedNormalizer, shapesOf, type NamedArray } from "../networks/networks.ts";
+import { namedLayers, type NamedArray } from "../networks/networks.ts";
 import { policyOf, type Policy } from "../networks/policy.ts";
+import { namedMoments } from "../replay/named.ts";
 import { cellLayers, type SacShape } from "./arenas.ts";
 import type { SacConfig } from "./config.ts";
 
 /**
  * The parameters by name, as PyTorch has them: `policy.0.weight` [outputs, inputs], ..., whose last layer puts out means,
- * `log_std.weight` beside it, `q1.0.weight`, ..., `target1.0.weight`, ...; what observations are normalised by, out of the
- * learner's `norm`: means of 0 and deviations of 1 if they are taken as they are. With a memory `policy.gru.ih.weight`, ...,
- * and those of `memory` and `target_memory`, which critics and targets see.
+ * `log_std.weight` beside it, `q1.0.weight`, ..., `target1.0.weight`, ...; with `namedMoments`. With a memory
+ * `policy.gru.ih.weight`, ..., and those of `memory` and `target_memory`, which critics and targets see.
  */
-export function namedSac(
-  { nets, env, normalizes }: SacShape,
-  params: Float32Array,
-  norm?: Float32Array,
-): Record<string, NamedArray> {
+export function namedSac(shape: SacShape, params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {
+  const { nets, env } = shape;
   const { policy, critics, targets, cells } = nets;
   const slow = cells ? [cells.targets.ih, cells.targets.hh] : [];
   const named = namedLayers([policy, ...critics, ...targets, ...cellLayers(nets), ...slow].flat(), params);
@@ -30,22 +27,13 @@ export function namedSac(
     },
     [`${as}.bias`]: { shape: [env.actions], data: bias.slice(first, first + env.actions) },
   });
-  const observed = (value: number) => ({
-    shape: [env.observations],
-    data: new Float32Array(env.observations).fill(value),
-  });
-  const asTheyAre = { "normalizer.mean": observed(0), "normalizer.inverse_std": observed(1) };
   return {
     ...named,
     ...split(name, 0),
     ...split("log_std", env.actions),
-    ...(normalizes && norm ? namedNormalizer(env.observations, norm) : asTheyAre),
+    ...namedMoments(shape, env.observations, norm),
   };
 }
-
-/** The shapes of what a learner of such sizes learns, by name. */
-export const sacShapes = (shape: SacShape): ReturnType<typeof shapesOf> =>
-  shapesOf(namedSac(shape, new Float32Array(4 * shape.nets.params4), new Float32Array(16 * shape.k4)));
 
 /** The most likely actions of such parameters. Throws `bad-policy`. */
 export function sacPolicyOf(

@@ -52,6 +52,7 @@ test("bad input", async () => {
     [["export"], "DIR is missing"],
     [["export", folder], "--format is missing"],
     [["export", folder, "--format", "onnx", "--out", "policy.onnx"], "Unknown option '--out'. (nearest: --to)"],
+    [["export", folder, "--format", "onnx", "-o", "policy.onnx"], "Unknown option '-o'. (nearest: --to)"],
     [["export", folder, "--format", "h5"], "pass one of onnx, safetensors, wgsl"],
     [["export", join(folder, "none"), "--format", "onnx"], "none is not there. Pass the folder of a run"],
   ];

@@ -23,7 +23,12 @@ const CASES: DqnCase[] = [
     actions: 9,
     config: { hidden: [9], actionEmbedding: 4, doubleQ: false },
   },
-  { name: "linear, a group of the observation", actions: 4, group: 3, config: { hidden: [] } },
+  {
+    name: "linear, a group of the observation, normalised",
+    actions: 4,
+    group: 3,
+    config: { hidden: [], normalizeObservations: true },
+  },
 ];
 const DRAW = 9;
 

@@ -26,10 +26,10 @@ const CASES: SacDiscreteCase[] = [
   { name: "layer norm", actions: 21, config: { hidden: [9], actionBlock: 8, layerNorm: true } },
   { name: "embeddings", actions: 21, config: { hidden: [9], actionBlock: 8, actionEmbedding: 4, activation: "tanh" } },
   {
-    name: "linear, groups",
+    name: "linear, groups, normalised",
     actions: 4,
     groups: { policy: { from: 0, size: 3 }, critic: { from: 1, size: 4 } },
-    config: { hidden: [] },
+    config: { hidden: [], normalizeObservations: true },
   },
 ];
 const DRAW = 9;

@@ -1,8 +1,8 @@
-// the moments by which SAC normalises observations: of every row that was collected, wherever the replay lies; what they refuse
+// the moments by which what learns from a replay normalises observations: of every row that was collected, wherever the replay lies; what they refuse
 import { expect, test } from "vitest";
 import "../../../envs/index.ts";
 import { makeVec } from "../../../src/env/index.ts";
-import { Sac, type SacOptions } from "../../../src/rl/index.ts";
+import { Dqn, Sac, SacDiscrete, type SacOptions } from "../../../src/rl/index.ts";
 import { NORM } from "../../../src/rl/tables/device-tables.ts";
 import { learnerBounds } from "../../support/tolerances.ts";
 
@@ -46,6 +46,35 @@ test("the moments are those of all rows, and the policy takes them with it", asy
   }
   expect(norm[NORM.count * COLUMNS]).toBe(count);
   expect(policy.normalizer).toMatchObject({ mean: row(NORM.mean), inverseStd: row(NORM.inverse_std), clip: Infinity });
+});
+
+test.each([
+  ["DQN", Dqn],
+  ["SAC of discrete actions", SacDiscrete],
+])("%s has moments of all rows too, and refuses snapshots without", async (_, Learner) => {
+  await using env = await makeVec("CartPole", { numEnvs: WORLDS, seed: 3, device: "wasm" });
+  const options = { ...OPTIONS, bufferSize: 1000 };
+  const make = (normalizeObservations: boolean) => Learner.create(env, { ...options, normalizeObservations });
+  await using learner = await make(true);
+  for (let i = 0; i < UPDATES; i++) await learner.iterate();
+  const snapshot = await learner.snapshot();
+  const { mean, inverseStd } = (await learner.policy()).normalizer;
+  const [rows, width] = [200, 4];
+  const seen = new Float32Array(snapshot.learner.replay_obs.buffer);
+  for (let i = 0; i < width; i++) {
+    const column = Array.from({ length: WORLDS }, (_, world) =>
+      Array.from({ length: COLLECTED * UPDATES }, (_, t) => seen[width * (world * rows + t) + i]),
+    ).flat();
+    const middle = column.reduce((sum, x) => sum + x, 0) / column.length;
+    const variance = column.reduce((sum, x) => sum + (x - middle) ** 2, 0) / column.length;
+    expect(Math.abs(mean[i] - middle)).toBeLessThan(learnerBounds.advantages.value);
+    expect(Math.abs(inverseStd[i] * Math.sqrt(variance + 1e-8) - 1)).toBeLessThan(learnerBounds.advantages.value);
+  }
+  await using plain = await make(false);
+  await expect(plain.adopt(snapshot)).rejects.toThrow("normalizeObservations: true");
+  await using other = await make(true);
+  await other.adopt(snapshot);
+  expect((await other.policy()).normalizer).toEqual((await learner.policy()).normalizer);
 });
 
 test("they are the same of a ring that goes round, and of rows on the host", async () => {
