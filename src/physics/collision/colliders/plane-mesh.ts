@@ -3,6 +3,7 @@ import { breakIf, loop, variable, when, type Variable } from "../../../trace/con
 import { add, and, eq, ge, gt, le, lt, mul, select, sub, type Int, type Scalar } from "../../../trace/scalar.ts";
 import { add3, addScaled3, column, dot3, neg3, sub3, type Mat3, type Vec3 } from "../../../trace/vector.ts";
 import { startCell } from "../convex/starts.ts";
+import { eachListed } from "../convex/support.ts";
 import { CLIMB_ABOVE, type Hull } from "../convex/types.ts";
 import type { Candidate, Shape } from "./types.ts";
 import { OTHERS } from "./wide-corners.ts";
@@ -12,43 +13,58 @@ const transposed = (m: Mat3, v: Vec3): Vec3 => [0, 1, 2].map((k) => dot3(column(
 
 const int = (name: string, initial: Int): Variable => variable(name, initial, "i32");
 
-/** The lowest vertex along a direction: of all, or along the edges from one to the next where there are many. */
-function lowest({ tables, firstVertex, vertexCount, firstStart }: Hull, up: Vec3): Int {
+/** The height of a vertex that is above all others. */
+const ABOVE = 1e30;
+
+/** The lowest vertex along a direction, and its height: of those listed for it, of all, or along edges where there are many. */
+function lowest(hull: Hull, up: Vec3): { readonly vertex: Int; readonly height: Scalar } {
+  const { tables, firstVertex } = hull;
   const best = int("lowest", firstVertex);
-  const height = variable("lowest_height", dot3(tables.vertex(firstVertex), up));
-  const take = (v: Int) => {
-    const here = dot3(tables.vertex(v), up);
+  const height = variable("lowest_height", tables.cells ? ABOVE : dot3(tables.vertex(firstVertex), up));
+  const take = (v: Int, point = tables.vertex(v)) => {
+    const here = dot3(point, up);
     when(lt(here, height.get()), () => {
       height.set(here);
       best.set(v);
     });
   };
-  const { firstNeighbour, neighbour, mostVertices } = tables;
-  const search = () => loop(add(firstVertex, vertexCount), take, { start: add(firstVertex, 1), label: "vertices" });
-  if (mostVertices <= CLIMB_ABOVE || !firstNeighbour || !neighbour) search();
-  else
-    when(le(vertexCount, CLIMB_ABOVE), search, () => {
-      if (tables.start && firstStart !== undefined) take(tables.start(add(firstStart, startCell(neg3(up)))));
-      loop(
-        vertexCount,
-        () => {
-          const from = best.get();
-          const first = firstNeighbour(from);
-          loop(
-            vertexCount,
-            (i) => {
-              const next = neighbour(add(first, i));
-              breakIf(lt(next, 0));
-              take(next);
-            },
-            { label: "edges" },
-          );
-          breakIf(eq(best.get(), from));
-        },
-        { label: "climb" },
-      );
+  if (tables.cells)
+    eachListed(hull, neg3(up), take, () => {
+      height.set(dot3(tables.vertex(firstVertex), up));
+      climb(hull, up, best, take);
     });
-  return best.get();
+  else climb(hull, up, best, take);
+  return { vertex: best.get(), height: height.get() };
+}
+
+/** Takes all vertices after the first, or those on the way along edges. */
+function climb(hull: Hull, up: Vec3, best: Variable, take: (v: Int) => void): void {
+  const { tables, firstVertex, vertexCount, firstStart } = hull;
+  const { firstNeighbour, neighbour, mostVertices } = tables;
+  const search = () =>
+    loop(add(firstVertex, vertexCount), (v) => take(v), { start: add(firstVertex, 1), label: "vertices" });
+  if (mostVertices <= CLIMB_ABOVE || !firstNeighbour || !neighbour) return search();
+  when(le(vertexCount, CLIMB_ABOVE), search, () => {
+    if (tables.start && firstStart !== undefined) take(tables.start(add(firstStart, startCell(neg3(up)))));
+    loop(
+      vertexCount,
+      () => {
+        const from = best.get();
+        const first = firstNeighbour(from);
+        loop(
+          vertexCount,
+          (i) => {
+            const next = neighbour(add(first, i));
+            breakIf(lt(next, 0));
+            take(next);
+          },
+          { label: "edges" },
+        );
+        breakIf(eq(best.get(), from));
+      },
+      { label: "climb" },
+    );
+  });
 }
 
 /** The polygon about a vertex that faces down best, -1 if there is none. */
@@ -81,12 +97,12 @@ export function planeMesh(a: Shape, b: Shape & { readonly hull: Hull }, reach: S
   const normal = column(a.mat, 2);
   const up = transposed(b.mat, normal);
   const centre = dot3(sub3(b.pos, a.pos), normal);
-  const deepest = lowest(hull, up);
+  const { vertex: deepest, height: least } = lowest(hull, up);
   const corners = [deepest, ...[1, 2, 3].map(() => -1)].map((v, i) => int(`corner${i}`, v));
 
   const { firstCorner, cornerCount, corner } = tables;
   if (tables.mostCorners > 0 && firstCorner && cornerCount && corner) {
-    const isNear = lt(add(centre, dot3(tables.vertex(deepest), up)), reach);
+    const isNear = lt(add(centre, hull.tables.cells ? least : dot3(tables.vertex(deepest), up)), reach);
     when(isNear, () => {
       const polygon = facingDown(hull, deepest, up);
       when(ge(polygon, 0), () => {
