@@ -165,7 +165,8 @@ export function flag(name: string, initial: Bool): { get(): Bool; set(value: Boo
 
 /**
  * A private array that may be indexed at run time, zero at the start of the kernel. One that is scratch may hold anything
- * there: clearing what belongs to hundreds of contacts takes as long as a step of few.
+ * there: clearing what belongs to hundreds of contacts takes as long as a step of few. `isOwn`: whether a world reads an
+ * element only after it has written it and before others run through a write of that element without it.
  */
 export interface LocalArray {
   readonly length: number;
@@ -173,9 +174,10 @@ export interface LocalArray {
   set(index: Int, value: Scalar): void;
 }
 
-export function array(name: string, length: number, type: Type = "f32", isScratch = false): LocalArray {
+export function array(name: string, length: number, type: Type = "f32", isScratch = false, isOwn = false): LocalArray {
   const t = current();
-  const ref: ArrayRef = { kind: "array", id: t.arrays.length, name, type, length, ...(isScratch ? { isScratch } : {}) };
+  const kinds = { ...(isScratch ? { isScratch } : {}), ...(isOwn ? { isOwn } : {}) };
+  const ref: ArrayRef = { kind: "array", id: t.arrays.length, name, type, length, ...kinds };
   t.arrays.push(ref);
   const check = (index: Int) => {
     if (!isNode(index) && !(Number.isInteger(index) && index >= 0 && index < length)) {

@@ -152,9 +152,9 @@ export class Retrace {
     let own = this.#arrays.get(ref);
     if (!own) {
       const t = current();
-      const { name, type, length, isScratch } = ref;
-      const scratch = isScratch ? { isScratch } : {};
-      own = { kind: "array", id: t.arrays.length, name, type, length, ...scratch, ...this.place(ref) };
+      const { name, type, length, isScratch, isOwn } = ref;
+      const kinds = { ...(isScratch ? { isScratch } : {}), ...(isOwn ? { isOwn } : {}) };
+      own = { kind: "array", id: t.arrays.length, name, type, length, ...kinds, ...this.place(ref) };
       t.arrays.push(own);
       this.#arrays.set(ref, own);
     }

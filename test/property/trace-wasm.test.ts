@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import "../../envs/index.ts";
 import { planVecKernels } from "../../src/env/index.ts";
-import { array, breakIf, loop, variable, when } from "../../src/trace/control.ts";
+import { array, breakIf, loop, table, variable, when } from "../../src/trace/control.ts";
 import * as math from "../../src/trace/math.ts";
 import * as t from "../../src/trace/scalar.ts";
 import { toWasm } from "../../src/trace/wasm/index.ts";
@@ -74,6 +74,73 @@ test("indices out of range touch nobody's memory in a wide program", () => {
     [0, 0],
     [0, 7],
   ]);
+});
+
+test.each([false, true])("where worlds part a variable is replaced, or keeps what it holds (wide: %s)", (wide) => {
+  const p = program(
+    2,
+    3,
+    ([x, y]) => {
+      const [least, kept, most] = ["least", "kept", "most"].map((name) => variable(name, 0));
+      when(t.gt(x, 0), () => {
+        const turns = t.toI32(y);
+        loop(turns, (i) => {
+          const here = t.mul(t.sub(t.toF32(i), x), t.sub(t.toF32(i), x));
+          least.set(t.select(t.lt(here, t.add(x, least.get())), here, least.get()));
+          most.set(t.select(t.not(t.ne(i, 2)), most.get(), t.add(most.get(), here)));
+          kept.set(t.add(kept.get(), x));
+        });
+        // read before a loop in which it changes from turn to turn
+        const before = kept.get();
+        loop(turns, (i) => kept.set(t.select(t.eq(i, 1), t.toF32(i), before)));
+      });
+      return [least, kept, most].map((v) => v.get());
+    },
+    { wide },
+  );
+  const rows = [-1, 1, 2, 3, 0.5].flatMap((x) => [0, 2, 3, 5].map((y) => [x, y]));
+  expect(runWasm(p, rows)).toEqual(runJs(p, "f32", rows));
+});
+
+test.each([false, true])("tables side by side are read at an index of each world (wide: %s)", (wide) => {
+  const p = program(
+    1,
+    5,
+    ([x]) => {
+      const of = (count: number) =>
+        Array.from({ length: count }, (_, k) =>
+          table(
+            `of${count}_${k}`,
+            [1, 2, 3, 4, 5].map((i) => 10 * i + k / 4),
+          ),
+        );
+      const i = t.toI32(x);
+      const [a, b, c] = of(3).map((read) => read(i));
+      return [a, b, c, ...of(2).map((read) => read(t.add(i, 1)))];
+    },
+    { wide },
+  );
+  const rows = [0, 3, 1, 2, 3].map((x) => [x]);
+  expect(runWasm(p, rows)).toEqual(runJs(p, "f32", rows));
+  // beyond the tables is nobody's memory
+  expect(() => runWasm(p, [[-1], [5], [2e9]])).not.toThrow();
+});
+
+test.each([false, true])("worlds that skip a write lose nothing that they read (wide: %s)", (wide) => {
+  const p = program(
+    2,
+    2,
+    ([x, y]) => {
+      const own = array("own", 2, "f32", true, true);
+      const sum = variable("sum", 0);
+      loop(2, (i) => when(t.gt(x, t.toF32(i)), () => own.set(i, t.add(y, t.toF32(i)))));
+      loop(2, (i) => when(t.gt(x, t.toF32(i)), () => sum.set(t.add(sum.get(), own.get(i)))));
+      return [sum.get(), y];
+    },
+    { wide },
+  );
+  const rows = [0, 1, 2, 1, 2].map((x, i) => [x, 3 + i]);
+  expect(runWasm(p, rows)).toEqual(runJs(p, "f32", rows));
 });
 
 test.each([false, true])("the size of a word is the word itself (wide: %s)", (wide) => {

@@ -32,6 +32,7 @@ export class Code {
   /** What runs first: numbers are read once. */
   readonly #prologue = new Bytes();
   readonly #numbers = new Map<Bits, number>();
+  readonly #splats = new Map<number, number>();
 
   constructor(parameters: number, isWide: boolean) {
     this.#parameters = parameters;
@@ -66,6 +67,18 @@ export class Code {
       const code = this.#prologue.byte(Op32["local.get"]).unsigned(pool);
       code.byte(0xfd).unsigned(Simd[this.ofLane("load", "_splat")]).unsigned(2).unsigned(offset());
       code.byte(Op32["local.set"]).unsigned(local);
+    }
+    return local;
+  }
+
+  /** The local of an address in all lanes. */
+  splatOf(base: number): number {
+    let local = this.#splats.get(base);
+    if (local === undefined) {
+      local = this.#newLocal("vector");
+      this.#splats.set(base, local);
+      const code = this.#prologue.byte(Op32["local.get"]).unsigned(base);
+      code.byte(0xfd).unsigned(Simd["i32x4.splat"]).byte(Op32["local.set"]).unsigned(local);
     }
     return local;
   }

@@ -32,6 +32,11 @@ export class Emitter extends Values {
   /** The turns of each lane through loops that lanes leave one by one, and whether there are any; locals begin as 0. */
   readonly #effort: number = this.code.local("vector");
   #hasEffort = false;
+  /** How often each variable was assigned so far, and how often it had been where it was loaded. */
+  readonly #versions = new Map<VarRef, number>();
+  readonly #loaded = new Map<TraceNode, number>();
+  /** The block that is being written. */
+  #here: Block | undefined;
 
   constructor(trace: Trace, live: Liveness, map: MemoryMap) {
     super(trace, live, map);
@@ -70,8 +75,9 @@ export class Emitter extends Values {
   }
 
   #block(block: Block, around: Around): void {
-    const outer = this.ends;
+    const [outer, outside] = [this.ends, this.#here];
     this.ends = new Map();
+    this.#here = block;
     const leave = this.addresses.enter();
     this.#lanesOf.set(block, this.lanes);
     for (const node of this.survey.sunkInto(block)) this.#define(node);
@@ -80,6 +86,7 @@ export class Emitter extends Values {
       for (const node of this.ends.get(at) ?? []) this.drop(node);
     });
     this.ends = outer;
+    this.#here = outside;
     leave();
   }
 
@@ -111,6 +118,7 @@ export class Emitter extends Values {
       this.scalar(node);
       return this.keep(node, "scalar");
     }
+    if (op === "load") this.#loaded.set(node, this.#version(node.source as VarRef));
     this.vector(node);
     this.keep(node, "vector");
   }
@@ -125,10 +133,46 @@ export class Emitter extends Values {
   #assign(target: VarRef, value: Operand): void {
     const local = this.variables.get(target);
     if (local === undefined) return;
-    this.push(value, target.type);
+    this.#versions.set(target, this.#version(target) + 1);
     const own = this.#lanesOf.get(target.block) === this.lanes && this.survey.isSetFirst(target);
+    if (!own && this.#replaces(target, local, value)) return;
+    this.push(value, target.type);
     if (!own) this.#blend(() => this.code.get(local));
     this.code.set(local);
+  }
+
+  #version(ref: VarRef): number {
+    return this.#versions.get(ref) ?? 0;
+  }
+
+  /** Whether an operand is what a variable still holds before an assignment that was just counted. */
+  #isHeld(a: Operand, ref: VarRef): boolean {
+    const node = this.resolved(a);
+    if (!(node instanceof TraceNode) || node.op !== "load" || node.source !== ref) return false;
+    if (this.#loaded.get(node) !== this.#version(ref) - 1) return false;
+    // a loop that began since then may have assigned it in an earlier turn
+    let block: Block | undefined = this.#here;
+    while (block && block !== node.block && !block.isLoop) block = block.parent;
+    return block === node.block;
+  }
+
+  /** Takes another value where a condition holds and what the variable holds elsewhere: masked lanes are part of the condition. */
+  #replaces(target: VarRef, local: number, value: Operand): boolean {
+    const { code, lanes } = this;
+    const node = this.written(value);
+    if (lanes.mask === undefined || node?.op !== "select") return false;
+    const [cond, yes, no] = node.args;
+    const isNew = this.#isHeld(no, target);
+    if (!isNew && !this.#isHeld(yes, target)) return false;
+    this.push(isNew ? yes : no, target.type);
+    code.get(local);
+    const { isOpposite, push } = this.test(cond);
+    if (isOpposite === isNew) code.get(lanes.mask);
+    push();
+    if (isOpposite === isNew) code.simd("v128.andnot");
+    else code.get(lanes.mask).simd("v128.and");
+    code.select().set(local);
+    return true;
   }
 
   #put(target: ArrayRef, index: Operand, value: Operand): void {
@@ -140,7 +184,7 @@ export class Emitter extends Values {
       const offset = this.pushElement(index, target);
       code.tee(address);
       this.push(value, target.type);
-      this.#blend(() => code.get(address).memory("v128.load", offset));
+      if (!target.isOwn) this.#blend(() => code.get(address).memory("v128.load", offset));
       code.memory("v128.store", offset).release(address);
       return;
     }

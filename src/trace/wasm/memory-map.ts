@@ -12,6 +12,8 @@ export const VECTOR = 16;
 export interface TablePlace {
   readonly offset: number;
   readonly bytes: Stride;
+  /** Which of the numbers that lie side by side it is. */
+  readonly column: number;
 }
 
 /** Bytes between what has one index and the next. */
@@ -68,7 +70,7 @@ export class MemoryMap {
     let end = 0;
     for (const columns of columnsOf(tables)) {
       const bytes = (lane * (columns.length > 2 ? 4 : columns.length)) as Stride;
-      columns.forEach((t, k) => this.#tableAt.set(t, { offset: end + lane * k, bytes }));
+      columns.forEach((t, k) => this.#tableAt.set(t, { offset: end + lane * k, bytes, column: k }));
       end += bytes * columns[0].values.length;
     }
     this.#tableWords = end / 4;

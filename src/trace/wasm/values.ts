@@ -15,7 +15,7 @@ import { isComputed, type Computed } from "../operations.ts";
 import { Addresses } from "./addresses.ts";
 import { Code, type Bits } from "./code.ts";
 import { emitVectors, SCALARS, type Test } from "./instructions.ts";
-import { bitsOf, VECTOR, type MemoryMap, type Stride } from "./memory-map.ts";
+import { bitsOf, VECTOR, type MemoryMap, type Stride, type TablePlace } from "./memory-map.ts";
 import { Survey } from "./survey.ts";
 
 /** Parameters of the function: the first world, the last of the shard, where the frame and the pool are. */
@@ -181,8 +181,13 @@ export class Values {
         return;
       case "table": {
         const ref = node.source as TableRef;
-        const { offset, bytes } = map.table(ref);
-        if (!this.survey.isUniform(args[0])) return this.gather(args[0], ref.values.length - 1, bytes, POOL, offset, 0);
+        const place = map.table(ref);
+        const { offset, bytes } = place;
+        if (!this.survey.isUniform(args[0])) {
+          const most = ref.values.length - 1;
+          if (bytes === 4 * this.laneBytes) return this.columnOfRows(args[0], most, place);
+          return this.gather(args[0], most, bytes, POOL, offset, 0);
+        }
         code.get(POOL);
         this.offset(args[0], bytes);
         code.op("i32.add").memory(code.ofLane("load", "_splat"), offset);
@@ -254,6 +259,54 @@ export class Values {
   }
 
   /**
+   * Numbers of one of up to four tables side by side at an index of each lane. A vector is read for each lane, and the columns
+   * that are asked for are put together of all of them: fewer instructions than reads of single numbers.
+   */
+  protected columnOfRows(index: Operand, most: number, { offset, bytes, column }: TablePlace): void {
+    const [x, y] = this.#pairsOfRows(index, most, bytes, offset - this.laneBytes * column, column >> 1);
+    this.code
+      .get(x)
+      .get(y)
+      .shuffle(column % 2 === 1 ? [2, 3, 6, 7] : [0, 1, 4, 5]);
+  }
+
+  /** Locals with two neighbours of each lane's row: of half of the lanes in each. */
+  #pairsOfRows(index: Operand, most: number, bytes: Stride, first: number, half: number): readonly number[] {
+    const { code, addresses } = this;
+    const { id } = this.resolved(index) as TraceNode;
+    const kept = (key: string, make: () => number[]): readonly number[] => {
+      const known = addresses.find(key);
+      if (known) return known;
+      const made = make();
+      addresses.keep(key, made);
+      return made;
+    };
+    const rowsAt = (offset: number) => {
+      const { to, release } = this.lanesAddresses("at", index, most, bytes, POOL, () => {});
+      const rows = to.map((address) => {
+        const row = code.local("vector");
+        code.get(address).memory("v128.load", offset).set(row);
+        return row;
+      });
+      release();
+      return rows;
+    };
+    if (code.isWide) return kept(`pairs ${id} ${first} ${half}`, () => rowsAt(first + VECTOR * half));
+    const rows = kept(`rows ${id} ${first}`, () => rowsAt(first));
+    return kept(`pairs ${id} ${first} ${half}`, () =>
+      [0, 2].map((k) => {
+        const pair = code.local("vector");
+        code
+          .get(rows[k])
+          .get(rows[k + 1])
+          .shuffle(half === 0 ? [0, 4, 1, 5] : [2, 6, 3, 7])
+          .set(pair);
+        return pair;
+      }),
+    );
+  }
+
+  /**
    * Locals with the address of an index in each lane, no more than `most` times `bytes` beyond `base`. What is read or
    * written at an index that has several uses shares them.
    */
@@ -275,10 +328,10 @@ export class Values {
     this.splat(most, "i32");
     code.simd("i32x4.min_u");
     blend();
-    code.int(Math.log2(bytes)).simd("i32x4.shl").set(at);
+    code.int(Math.log2(bytes)).simd("i32x4.shl").get(code.splatOf(base)).simd("i32x4.add").set(at);
     const to = code.lanes.map((k) => {
       const address = code.local("scalar");
-      code.get(base).get(at).extract(k).op("i32.add").set(address);
+      code.get(at).extract(k).set(address);
       return address;
     });
     code.release(at);
