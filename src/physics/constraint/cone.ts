@@ -35,6 +35,8 @@ export interface ContactLaw {
   readonly along?: (v: readonly Scalar[]) => Scalar;
   /** Begins products (d² cost / d Jaref²) v, where they take less than all entries. */
   readonly weighing?: () => (v: readonly Scalar[]) => Scalar[];
+  /** Force and Hessian of a contact that pushes, where that is known. */
+  readonly inTouch?: Pick<ContactLaw, "force" | "hessian">;
   readonly cost: Scalar;
   /** Which pieces of the piecewise quadratic cost hold here (efc_state). */
   readonly state: readonly Bool[];
@@ -134,10 +136,12 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
   const isTop = select3(frictionless, ge(Jaref[0], 0), top);
   const isMiddle = and(middle, not(frictionless));
   const coneForce = neg(mul(mul(Dm, NmT), mu));
+  const pushes: Scalar[] = [];
   const force = Jaref.map((x, k) => {
     const flat = neg(mul(quadratic(k), x));
     const curved = k === 0 ? coneForce : neg(mul(mul(coneForce, inverseT), mul(u[k], factor(k))));
-    return select(isTop, 0, select(isMiddle, curved, flat));
+    pushes.push(select(isMiddle, curved, flat));
+    return select(isTop, 0, pushes[k]);
   });
   const flatCost = mul(0.5, sum(Jaref.map((x, k) => mul(quadratic(k), square(x)))));
   const cost = select(isTop, 0, select(isMiddle, mul(0.5, mul(Dm, square(NmT))), flatCost));
@@ -145,7 +149,7 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
   const slope = mul(mu, inverseT);
   const bend = mul(mul(mu, N), mul(inverseT, square(inverseT)));
   const trace = sub(square(mu), mul(mul(mu, N), inverseT));
-  const hessian = (a: number, b: number): Scalar => {
+  const bends = (a: number, b: number): Scalar => {
     const [i, j] = a <= b ? [a, b] : [b, a];
     let cone: Scalar;
     if (j === 0) cone = 1;
@@ -153,8 +157,10 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
     else cone = add(mul(bend, mul(u[i], u[j])), i === j ? trace : 0);
     const curved = mul(Dm, mul(mul(factor(i), factor(j)), cone));
     const flat = i === j ? quadratic(i) : 0;
-    return select(isTop, 0, select(isMiddle, curved, flat));
+    return select(isMiddle, curved, flat);
   };
+  const hessian = (a: number, b: number): Scalar => select(isTop, 0, bends(a, b));
+  const inTouch = { force: pushes, hessian: bends };
   const along = (v: readonly Scalar[]): Scalar => {
     const du = v.map((x, k) => mul(factor(k), x));
     const rate = mul(dotn(u.slice(1), du.slice(1)), inverseT);
@@ -164,7 +170,7 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
     const flat = v.reduce<Scalar>((total, x, k) => add(total, mul(quadratic(k), square(x))), 0);
     return select(isTop, 0, select(isMiddle, curved, flat));
   };
-  if (p.dim <= 3) return { force, hessian, cost, state: [isTop], inCone: isMiddle, along };
+  if (p.dim <= 3) return { force, hessian, cost, state: [isTop], inCone: isMiddle, along, inTouch };
 
   const weighing = () => {
     // a diagonal, the square of N' - mu T', and what the direction of sliding takes from the diagonal
@@ -183,7 +189,7 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
       return v.map((x, k) => add(mul(diagonal[k], x), k === 0 ? mul(mu, rate) : mul(pull[k], along)));
     };
   };
-  return { force, hessian, cost, state: [isTop], inCone: isMiddle, along, weighing };
+  return { force, hessian, cost, state: [isTop], inCone: isMiddle, along, inTouch, weighing };
 }
 
 const select3 = (c: Bool, a: Bool, b: Bool): Bool => or(and(c, a), and(not(c), b));

@@ -17,11 +17,11 @@ export class ConeLines {
   #sameMu: number | undefined;
 
   constructor(dim: number, count: number) {
-    const column = (name: string) => array(`line_${name}`, count, "f32", true);
+    const column = (name: string) => array(`line_${name}`, count, "f32", true, true);
     this.#numbers = NUMBERS.map(column);
     [this.#u, this.#du] = ["u", "du"].map((name) => Array.from({ length: dim - 1 }, (_, k) => column(`${name}${k}`)));
     this.#mu = column("mu");
-    this.#start = array("line_start", count, "u32", true);
+    this.#start = array("line_start", count, "u32", true, true);
   }
 
   set(index: Int, line: ConeLine): void {

@@ -23,6 +23,7 @@ import { ConeLines } from "./cone-lines.ts";
 import { searchesIslands } from "./island-lines.ts";
 import { KeptLaw, type LawBefore } from "./kept-law.ts";
 import { FEW_ITERATIONS, hasCones } from "./precision.ts";
+import type { ContactAt } from "./space.ts";
 import { hasWeights } from "./trees.ts";
 
 /** A point of the search direction beside its start. */
@@ -57,6 +58,7 @@ export class ContactEfc {
   readonly #law: KeptLaw | undefined;
   /** Lines of cones, where there is room for them and a search asks for no costs. */
   readonly #lines: ConeLines | undefined;
+  #isCleared = false;
 
   constructor(m: ModelView, rows: ContactRows) {
     this.#m = m;
@@ -64,14 +66,14 @@ export class ContactEfc {
     const n = Math.max(1, rows.slots.nconmax);
     this.#Jaref = Array.from({ length: rows.dim }, (_, k) => array(`Jaref${k}`, n, "f32", true));
     this.#jv = Array.from({ length: rows.dim }, (_, k) => array(`jv${k}`, n, "f32", true));
-    this.#D = array("efc_D", n, "f32", true);
-    this.#weight = m.form.hasRoom && hasWeights(m, rows) ? array("con_weight", n, "f32", true) : undefined;
+    this.#D = array("efc_D", n, "f32", true, true);
+    this.#weight = m.form.hasRoom && hasWeights(m, rows) ? array("con_weight", n, "f32", true, true) : undefined;
     const goesOn = m.opt.ls_iterations >= FEW_ITERATIONS && !searchesIslands(m);
     this.#lines = m.form.hasRoom && hasCones(m, rows) && goesOn ? new ConeLines(rows.dim, n) : undefined;
     this.#law = m.form.hasRoom && !this.#lines ? new KeptLaw(rows.dim, n) : undefined;
     if (!rows.anyStiff) return;
-    this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true));
-    this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true));
+    this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true, true));
+    this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true, true));
   }
 
   /** Whether searches ask for no costs, and keep lines of cones. */
@@ -111,6 +113,18 @@ export class ContactEfc {
   /** Values by direction, 0 where no dof moves the contact. */
   inMovable(index: Int, values: readonly Scalar[]): Scalar[] {
     return values.map((x, k) => (this.#movable ? select(this.isMovable(index, k), x, 0) : x));
+  }
+
+  /** Makes rows of a kept Jacobian zero that no dof moves: what is multiplied with it need not ask. */
+  clear(index: Int, at: ContactAt): void {
+    if (!this.#movable || !at.clear) return;
+    at.clear((k) => this.isMovable(index, k));
+    this.#isCleared = true;
+  }
+
+  /** Products with the Jacobian of a contact, 0 where no dof moves it. */
+  products(index: Int, values: readonly Scalar[]): readonly Scalar[] {
+    return this.#isCleared ? values : this.inMovable(index, values);
   }
 
   isMovable(index: Int, direction: number): Bool {
@@ -164,6 +178,13 @@ export class ContactEfc {
       hessian: (i, j) => select(both(i, j), law.hessian(i, j), 0),
       cost: select(this.isMovable(index, 0), law.cost, cost),
     };
+  }
+
+  /** The same, to add to gradient and Hessian if it is in touch. */
+  lawInTouch(index: Int, slot: Int, Jaref: readonly Scalar[]): ContactLaw {
+    if (!this.#lines || (this.#movable && !this.#isCleared)) return this.law(index, slot, Jaref);
+    const law = this.#fullLaw(index, slot, Jaref);
+    return { ...law, ...law.inTouch };
   }
 
   /** The same product without directions in which no dof moves the contact. */

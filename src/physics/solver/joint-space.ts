@@ -159,8 +159,8 @@ export class JointSpace implements SolverSpace {
   contact(slot: Int, index: Int, isFirst = false): JointContact {
     const vectors = { qvel: this.#d.qvel, qacc: this.qacc, search: this.search };
     if (this.#parts) {
-      const { diagA, times, addTo } = this.#parts.contact(slot, index, isFirst);
-      return { diagA, times: (x) => times(vectors[x]), addTo: (law) => addTo(this.#grad, this.#parted, law) };
+      const { diagA, clear, times, addTo } = this.#parts.contact(slot, index, isFirst);
+      return { diagA, clear, times: (x) => times(vectors[x]), addTo: (law) => addTo(this.#grad, this.#parted, law) };
     }
     const J = this.#contacts.jacobian(slot);
     return {

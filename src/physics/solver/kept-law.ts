@@ -22,9 +22,9 @@ export class KeptLaw {
   readonly #bits: LocalArray;
 
   constructor(dim: number, count: number) {
-    this.#force = Array.from({ length: dim }, (_, k) => array(`force_before${k}`, count, "f32", true));
-    this.#cost = array("cost_before", count, "f32", true);
-    this.#bits = array("state_before", count, "u32", true);
+    this.#force = Array.from({ length: dim }, (_, k) => array(`force_before${k}`, count, "f32", true, true));
+    this.#cost = array("cost_before", count, "f32", true, true);
+    this.#bits = array("state_before", count, "u32", true, true);
   }
 
   set(index: Int, law: ContactLaw): void {

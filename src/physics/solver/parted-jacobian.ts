@@ -1,6 +1,20 @@
 // Jacobians of contacts over dofs, by parts of the trees and kept for the step: worlds without a part skip it
 import { array, variable, when, type LocalArray } from "../../trace/control.ts";
-import { add, dotn, isNode, mul, square, sub, sum, type Bool, type Int, type Scalar } from "../../trace/scalar.ts";
+import {
+  add,
+  and,
+  dotn,
+  isNode,
+  mul,
+  not,
+  select,
+  square,
+  sub,
+  sum,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { DofParts } from "../constraint/dof-signs.ts";
@@ -13,6 +27,7 @@ interface KeptContact {
   /** J x */
   times(x: Field): Scalar[];
   diagA(): Scalar[];
+  clear(isMovable: (direction: number) => Bool): void;
   /** grad -= Jᵀ force, H += Jᵀ W J */
   addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw): void;
 }
@@ -34,8 +49,10 @@ export class PartedJacobian {
     this.#bits = bits;
     const { slots, dim } = contacts;
     const [directions, most] = [Array.from({ length: dim }, (_, k) => k), Math.max(1, slots.nconmax)];
-    this.#kept = Array.from({ length: m.nv }, (_, i) => directions.map((k) => array(`J${k}_${i}`, most, "f32", true)));
-    this.#keptBits = array("con_moved", most, "u32", true);
+    this.#kept = Array.from({ length: m.nv }, (_, i) =>
+      directions.map((k) => array(`J${k}_${i}`, most, "f32", true, true)),
+    );
+    this.#keptBits = array("con_moved", most, "u32", true, true);
   }
 
   /** The contact of a slot, by its index; in the step's first pass over contacts its Jacobian is made. */
@@ -52,6 +69,7 @@ export class PartedJacobian {
     return {
       times: (x) => this.#times(index, moves, x),
       diagA: () => this.#diagA(slot, index, moves),
+      clear: (isMovable) => this.#clear(index, moves, isMovable),
       addTo: (grad, H, law) => this.#addTo(grad, H, law, index, moves),
     };
   }
@@ -75,6 +93,15 @@ export class PartedJacobian {
     const addDof = (i: number) => diagA.add(i, moved?.(i, signs[i]), this.#column(i, index), square(signs[i]));
     this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(addDof)));
     return diagA.get();
+  }
+
+  #clear(index: Int, moves: readonly Bool[], isMovable: (direction: number) => Bool): void {
+    const { dim } = this.#contacts;
+    const movable = Array.from({ length: dim }, (_, k) => isMovable(k));
+    const clearDof = (i: number) => this.#kept[i].forEach((x, k) => x.set(index, select(movable[k], x.get(index), 0)));
+    when(not(movable.reduce(and)), () => {
+      this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(clearDof)));
+    });
   }
 
   #addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw, index: Int, moves: readonly Bool[]): void {

@@ -114,7 +114,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         // contacts follow qacc here, not in space.move: alpha is still that of the last step
         const Jaref = efc.at(c, alpha.get());
         efc.setJaref(c, Jaref);
-        const law = efc.law(c, slot, Jaref);
+        const law = efc.lawInTouch(c, slot, Jaref);
         // a contact that is not in touch adds zeros
         const isFree = efc.keepsLines ? law.state[0] : false;
         when(not(isFree), () => space.addContact(c, slot, law, space.contact(slot, c)));
@@ -175,10 +175,11 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const { impedance, D: nominal } = contacts.stiffness(slot);
       const diagA = contacts.anyStiff || inexact ? at.diagA() : [];
       const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, diagA) : nominal;
+      efc.clear(c, at);
       inexact?.set(or(inexact.get(), contacts.isInexact(slot, D, diagA)));
-      const aref = contacts.aref(slot, impedance, efc.inMovable(c, at.times("qvel")), D);
-      const Jaref = efc.inMovable(c, at.times("qacc")).map((x, k) => sub(x, aref[k]));
-      const jv = warm ? efc.inMovable(c, at.times("search")) : Jaref.map(() => 0);
+      const aref = contacts.aref(slot, impedance, efc.products(c, at.times("qvel")), D);
+      const Jaref = efc.products(c, at.times("qacc")).map((x, k) => sub(x, aref[k]));
+      const jv = warm ? efc.products(c, at.times("search")) : Jaref.map(() => 0);
       efc.start(c, D, Jaref, jv);
       const cost = (x: readonly Scalar[]) => efc.law(c, slot, x, D).cost;
       const weight = efc.keepWeight(c, weights.contact(slot));
@@ -202,7 +203,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   /** Sets alpha to the minimum of the cost along search, jv of contacts, and `done` if no iteration would help. */
   function lineSearch(): void {
     if (!lines) return searchLine(scale);
-    efc.each((c, slot) => efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search"))));
+    efc.each((c, slot) => efc.setJv(c, efc.products(c, space.contact(slot, c).times("search"))));
     lines.eachIsland((cost) => {
       const own = lines.scale();
       noise.set(mul(mul(noiseFactor, own), cost));
@@ -262,7 +263,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         );
       };
       const addContact = (c: Int, slot: Int) => {
-        if (setsJv && !lines) efc.setJv(c, efc.inMovable(c, space.contact(slot, c).times("search")));
+        if (setsJv && !lines) efc.setJv(c, efc.products(c, space.contact(slot, c).times("search")));
         when(not(ends), () => {
           const weight = efc.weight(c, () => weights.contact(slot));
           const { changes, curvature, parts, apart } = efc.along(c, slot, a, setsJv);

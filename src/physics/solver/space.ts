@@ -17,6 +17,8 @@ export interface ContactAt {
   times(x: DofVector): Scalar[];
   /** The diagonal of J M⁻¹ Jᵀ, estimated; an exact 0 where no dof moves the contact. */
   diagA(): Scalar[];
+  /** Makes rows of a kept Jacobian zero that no dof moves. */
+  clear?(isMovable: (direction: number) => Bool): void;
 }
 
 /** What frames the iterations. */
