@@ -134,7 +134,11 @@ export function startingFrom(start: StartFacts, options: TrainOptions): TrainOpt
     if (!Object.hasOwn(table, name) || start.config[name] === undefined) continue;
     const [there, here] = [start.config[name], given[name] ?? start.config[name]];
     if (show(there) !== show(here))
-      throw doesNotFit(start, `${name} is ${show(there)} there and ${show(here)} here. Leave it out`, { name });
+      throw doesNotFit(
+        start,
+        `${name} is ${show(there)} there and ${show(here)} here. Leave it out, and it is as there; or train anew, without the start`,
+        { name },
+      );
     config[name] = there;
   }
   if (start.valueWarmup !== undefined) config.valueWarmup ??= start.valueWarmup;

@@ -230,6 +230,10 @@ test("motions that do not fit are refused", async () => {
   await expect(loadMotion(await npz([13, 12], { fps: 30, dt: 0.05 }), { model: MODEL })).rejects.toThrow(
     /the npz says fps 30 and dt 0.05, which is fps 20; keep one/,
   );
+  const many = writeNpy({ shape: [5e6, 1], values: new Uint8Array(5e6) });
+  await expect(loadMotion(await packZip({ "qpos.npy": many }), { model: MODEL, fps: 30 })).rejects.toThrow(
+    "it has 5,000,000 frames; it has 2 to 100000",
+  );
   const whole = await npz([13, 12], { fps: 30 });
   await expect(loadMotion(whole.subarray(0, 100), { model: MODEL })).rejects.toThrow(
     "[bad-motion] the motion: its npz cannot be read: its directory is missing, so it was cut short.",

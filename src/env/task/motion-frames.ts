@@ -61,6 +61,11 @@ const CLOSED = 1e-3;
 const bad = (text: string, options?: ErrorOptions): CorralError =>
   new CorralError("bad-motion", `the motion: ${text}.`, {}, options);
 
+/** Throws `bad-motion` for frames that are too many, or none to go between. */
+function assertFrames(count: number): void {
+  if (count < 2 || count > MOST_FRAMES) throw bad(`it has ${countOf(count, "frame")}; it has 2 to ${MOST_FRAMES}`);
+}
+
 /** Whether something is a number that kernels hold. */
 const isNumeric = (x: unknown): boolean => typeof x === "number" && isHeld(x);
 
@@ -130,6 +135,8 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   if (!qpos)
     throw bad(`the npz holds ${Object.keys(files).map(show).join(", ")}; it has an array qpos of [frames, nq]`);
   const [frames, width] = qpos.shape;
+  // a small file may hold so many that rows of them are more than memory
+  assertFrames(frames);
   const rows = Array.from({ length: frames }, (_, i) => Array.from(qpos.values.subarray(width * i, width * (i + 1))));
   const [fps, dt] = [one("fps")?.values[0], one("dt")?.values[0]];
   if (fps !== undefined && dt !== undefined && !ratesAgree(fps, dt))
@@ -147,8 +154,7 @@ const quaternionsOf = ({ jnt_type, jnt_qposadr }: Model): number[] =>
 /** The rows, checked: quaternions of unit length in MuJoCo's order, without jumps of sign. */
 function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"): Float64Array {
   const { nq } = model;
-  if (rows.length < 2 || rows.length > MOST_FRAMES)
-    throw bad(`it has ${countOf(rows.length, "frame")}; it has 2 to ${MOST_FRAMES}`);
+  assertFrames(rows.length);
   const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(isNumeric));
   if (wrong >= 0) {
     const row: readonly number[] | undefined = rows[wrong];
