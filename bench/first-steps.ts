@@ -1,4 +1,4 @@
-// processor seconds from a model's file to the results of the first step: each in a fresh process with nothing cached.
+// processor seconds, and seconds of a clock (`wall`), from a model's file to the results of the first step: each in a fresh process with nothing cached.
 // npx tsx bench/first-steps.ts [--device gpu|wasm] [--worlds N] [--rounds N] [--set NAME=VALUE] [--simulation] NAME=FILE ...
 // As a task that observes positions, velocities and all sensors; with --simulation, as createSimulation.
 import { spawnSync } from "node:child_process";
@@ -29,6 +29,8 @@ const { values, positionals } = parseArgs({
 /** Processor seconds until each phase has ended, and milliseconds of spans. */
 async function firstStep(file: string): Promise<object> {
   const begun = cpuSeconds();
+  const started = performance.now();
+  const wall = () => Number(((performance.now() - started) / 1000).toFixed(2));
   const since = () => Number((cpuSeconds() - begun).toFixed(2));
   const given = values.set.map((text) => text.split("=") as [string, string]);
   const options = Object.fromEntries(given.map(([name, value]) => [name, JSON.parse(value) as unknown]));
@@ -40,7 +42,7 @@ async function firstStep(file: string): Promise<object> {
     const made = since();
     simulation.step(1);
     await simulation.sync();
-    return { loaded, made, all: since(), spans: spans() };
+    return { loaded, made, all: since(), wall: wall(), spans: spans() };
   }
   const observe = { qpos: "qpos", qvel: "qvel", ...(model.nsensor > 0 ? { sensors: "sensordata" } : {}) };
   const task = defineTask({
@@ -57,9 +59,9 @@ async function firstStep(file: string): Promise<object> {
   await env.reset();
   const reset = since();
   await env.step(env.actionSpace.sample(0));
-  const all = since();
+  const [all, allWall] = [since(), wall()];
   await env.step(env.actionSpace.sample(1));
-  return { loaded, made, reset, all, second: since(), spans: spans() };
+  return { loaded, made, reset, all, wall: allWall, second: since(), spans: spans() };
 }
 
 function inProcess(file: string): unknown {

@@ -179,7 +179,7 @@ function traceKernels(
     const traced = source.trace(layouts, form);
     const title = `${spec.name}: ${source.name}`;
     // on a GPU a step that has no room is long, and runs in pieces, which have theirs
-    const whole = !source.isStep || (emission.target !== "gpu" && emission.cut === false);
+    const whole = !source.isStep || (emission.target !== "gpu" && [false, "long"].includes(emission.cut));
     const roomy = whole
       ? roomyTrace({ name: source.name, title }, traced, privateRoomOf(title, traced, emission), tileWidth)
       : undefined;
@@ -187,7 +187,7 @@ function traceKernels(
     const kernel = toWgsl(roomy?.trace ?? traced, { ...emission, title });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
-    const marks = source.isStep && emission.cut !== false ? marksOf(traced, emission.cut === true) : [];
+    const marks = source.isStep && !roomy ? marksOf(traced, emission) : [];
     const cut = cutKernel(source.name, title, traced, marks, emission, tileWidth);
     if (cut) {
       cuts.set(source.name, cut);

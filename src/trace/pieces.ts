@@ -6,8 +6,9 @@ import { crossingOf, type Crossing, type Loop, type Segment, type Turn } from ".
 import { current, impure, trace, type Trace } from "./graph.ts";
 import { TraceNode, type ArrayRef, type Operand, type Statement, type VarRef } from "./nodes.ts";
 import type { Type } from "./operations.ts";
+import { passage, type Passed } from "./passed-cells.ts";
 import { Retrace } from "./retrace.ts";
-import { add, lt, mul, ne, not, select, toI32, toU32, type Bool, type Int } from "./scalar.ts";
+import { add, bitcastF32, bitcastU32, lt, mul, ne, not, select, toI32, toU32, type Bool, type Int } from "./scalar.ts";
 
 /** The buffer that holds cells. */
 export const CELLS = "cells";
@@ -28,6 +29,8 @@ export interface CutTrace {
 /**
  * Cuts a trace where stages of these names begin, outside branches. `tile`: worlds whose cells lie interleaved in fours.
  * `room`: bytes of private memory beyond which a piece has arrays there too, all pieces in one place.
+ * `inLoops`: cells are read and written in a loop at the start and the end of a piece rather than where they are used,
+ * for drivers that compile each place that touches a buffer slowly (docs/decisions/0134).
  * Operations and their order are those of the trace. Undefined if there is no such stage.
  */
 export function cutTrace(
@@ -35,22 +38,23 @@ export function cutTrace(
   marks: ReadonlySet<string>,
   tile: number,
   room = Infinity,
+  inLoops = false,
 ): CutTrace | undefined {
   const crossing = crossingOf(whole, marks);
   if (!crossing) return undefined;
-  const build = (stride: number) => {
-    const cells = new Cells(tile, stride);
+  const build = (stride: number, passed?: readonly Passed[]) => {
+    const cells = new Cells(tile, stride, passed);
     const pieces = crossing.segments.map((segment, at) => ({
       name: segment.name,
       trace: new PieceBuilder(whole, crossing, cells, at).build(),
     }));
-    return { pieces, fours: cells.count };
+    return { pieces, fours: cells.count, touched: cells.touched };
   };
   // addresses depend on how many fours there are
   const bare = build(0);
   const awayOf = (piece: Piece) => arraysBeyond(piece.trace, { bytes: room }).away;
   const stride = bare.fours + Math.max(...bare.pieces.map((piece) => foursAway(awayOf(piece))));
-  const pieces = build(stride).pieces.map((piece) => ({
+  const pieces = build(stride, inLoops ? bare.touched : undefined).pieces.map((piece) => ({
     ...piece,
     trace: moveAway(piece.trace, awayOf(piece), { buffer: CELLS, tile, stride, first: bare.fours }),
   }));
@@ -61,14 +65,19 @@ export function cutTrace(
 class Cells {
   readonly tile: number;
   readonly stride: number;
+  /** What passes in loops, if any does. */
+  readonly passed: readonly Passed[] | undefined;
+  /** By the number of a piece. */
+  readonly touched: { readonly reads: Set<number>; readonly writes: Set<number> }[] = [];
   count = 0;
   readonly values = new Map<TraceNode | VarRef, { readonly four: number; readonly at: number }>();
   readonly controls = new Map<Loop, number>();
   readonly arrays = new Map<ArrayRef, number>();
 
-  constructor(tile: number, stride: number) {
+  constructor(tile: number, stride: number, passed?: readonly Passed[]) {
     this.tile = tile;
     this.stride = stride;
+    this.passed = passed;
   }
 
   take(fours: number): number {
@@ -98,6 +107,9 @@ class PieceBuilder extends Retrace {
   readonly #fours = new Map<number, Four>();
   /** Values that are to be stored, once there are four. */
   readonly #pending = { f32: [] as TraceNode[], u32: [] as TraceNode[] };
+  /** Where fours pass that are moved in loops. */
+  #reads?: ReturnType<typeof passage>;
+  #writes?: ReturnType<typeof passage>;
 
   constructor(whole: Trace, crossing: Crossing, cells: Cells, at: number) {
     super(crossing.live);
@@ -106,6 +118,7 @@ class PieceBuilder extends Retrace {
     this.#cells = cells;
     this.#at = at;
     this.#segment = crossing.segments[at];
+    cells.touched.push({ reads: new Set(), writes: new Set() });
   }
 
   build(): Trace {
@@ -130,11 +143,19 @@ class PieceBuilder extends Retrace {
 
   #body(): void {
     const { loads, stores } = this.#crossing;
+    const passed = this.#cells.passed?.[this.#at];
+    if (passed) {
+      const reads = (this.#reads = passage("reads", passed.reads));
+      reads.each((q, four) => reads.put(q, load4(CELLS, this.#index(four), "u32")));
+      this.#writes = passage("writes", passed.writes);
+    }
     for (const ref of loads[this.#at]) {
       this.set(ref, this.#read(ref));
     }
     this.#top(this.#segment.statements);
     this.#storeVariables([...stores[this.#at]]);
+    const writes = this.#writes;
+    writes?.each((q, four) => store4(CELLS, this.#index(four), writes.get(q), "u32"));
   }
 
   /** Statements of the segment; what follows a break of a loop of the host runs if it has not ended. */
@@ -197,10 +218,16 @@ class PieceBuilder extends Retrace {
     return add(firstFour(this.#cells), mul(four, this.#cells.tile));
   }
 
+  #passed(place: number, type: "f32" | "u32"): Four {
+    const words = this.#reads!.get(place);
+    return type === "f32" ? (words.map(bitcastF32) as unknown as Four) : words;
+  }
+
   #four(four: number, type: "f32" | "u32"): Four {
     const known = this.#fours.get(four);
     if (known && known.every((x) => !(x instanceof TraceNode && x.block.ended))) return known;
-    const read = load4(CELLS, this.#index(four), type);
+    const place = this.#reads?.places.get(four);
+    const read = place === undefined ? load4(CELLS, this.#index(four), type) : this.#passed(place, type);
     this.#fours.set(four, read);
     return read;
   }
@@ -208,6 +235,7 @@ class PieceBuilder extends Retrace {
   #read(value: TraceNode | VarRef): Operand {
     const cell = this.#cells.values.get(value);
     if (!cell) throw new Error(`${value.name ?? "a value"} is used before its piece`);
+    this.#cells.touched[this.#at].reads.add(cell.four);
     return fromCell(this.#four(cell.four, classOf(value.type))[cell.at], value.type);
   }
 
@@ -231,8 +259,13 @@ class PieceBuilder extends Retrace {
     four: number,
   ): void {
     values.forEach((value, at) => this.#cells.values.set(value, { four, at }));
-    const words = [0, 1, 2, 3].map((i) => (values[i] ? toCell(valueOf(values[i]), values[i].type) : 0));
-    store4(CELLS, this.#index(four), words as unknown as Four, kind);
+    const words = [0, 1, 2, 3].map((i) =>
+      values[i] ? toCell(valueOf(values[i]), values[i].type) : 0,
+    ) as unknown as Four;
+    this.#cells.touched[this.#at].writes.add(four);
+    const place = this.#writes?.places.get(four);
+    if (place === undefined) store4(CELLS, this.#index(four), words, kind);
+    else this.#writes!.put(place, kind === "f32" ? (words.map(bitcastU32) as unknown as Four) : words);
   }
 
   /** Variables that are stored by the same segments share fours. */

@@ -1,14 +1,16 @@
 // where a kernel is cut into pieces, for GPUs whose lanes have no registers for all of it (docs/decisions/0054)
 import { STAGES } from "../../physics/stages.ts";
 import type { ArenaRequest } from "../../memory/request.ts";
-import type { Turn } from "../../trace/cut.ts";
+import { canCutAt, type Turn } from "../../trace/cut.ts";
+import { costOf } from "../../trace/cost.ts";
 import type { Trace } from "../../trace/graph.ts";
 import { arraysBeyond, foursAway, moveAway, type PrivateRoom } from "../../trace/away.ts";
 import { analyse } from "../../trace/liveness.ts";
 import { CELLS, cutTrace } from "../../trace/pieces.ts";
 import { pressureOf, type Pressure } from "../../trace/pressure.ts";
 import { toWgsl, type WgslForm, type WgslKernel } from "../../trace/wgsl.ts";
-import { assertRoom } from "./emission.ts";
+import { compileSeconds } from "./compile-cost.ts";
+import { assertRoom, type Emission } from "./emission.ts";
 
 /** A kernel in pieces. */
 export interface CutKernel {
@@ -39,17 +41,32 @@ const WORTH = 0.25;
  */
 const OF_PIECE = 0.66;
 
+/** Processor seconds beyond which straight-line code is cut for SwiftShader, by counts that say too few (docs/decisions/0134). */
+const MOST_WHOLE_SECONDS = 8;
+/** There: collision and the solver are the most of it, and with what lies between them compile longer than apart. */
+const LONG_MARKS = ["transmission", "solver"];
+
 /** The arena of a kernel's cells. */
 export const cellArena = (kernel: string): string => `${kernel.split(".")[0]}.${CELLS}`;
 
-/** The stages that a kernel is cut at; none if it need not be. `force`: cut what would fit as well. */
-export function marksOf(trace: Trace, force: boolean): string[] {
+/** The stages that a kernel is cut at; none if it need not be. */
+export function marksOf(trace: Trace, { cut, target }: Pick<Emission, "cut" | "target">): readonly string[] {
+  if (cut === false) return [];
+  if (target === "software" && compilesLong(trace)) return LONG_MARKS;
+  if (cut === "long") return [];
+  const force = cut === true;
   const pressure = pressureOf(trace, analyse(trace));
   const isLong = pressure.length > MOST_STATEMENTS;
   if (!force && !isLong && pressure.most(0, pressure.length) <= MOST_WHOLE) return [];
   const marks = greedy(pressure);
   return marks.length === 0 && !force && !isLong ? marks : atSolver(pressure, marks);
 }
+
+/** Whether SwiftShader compiles straight-line code so long that pieces are worth what passes between them. */
+const compilesLong = (trace: Trace): boolean =>
+  trace.unroll &&
+  LONG_MARKS.every((mark) => canCutAt(trace, mark)) &&
+  compileSeconds(costOf(trace), "swiftshader") > MOST_WHOLE_SECONDS;
 
 /** The marks, and the solver, where the piece that holds it is long or the whole. */
 function atSolver({ stages, length }: Pressure, marks: readonly string[]): string[] {
@@ -92,7 +109,9 @@ export function cutKernel(
   form: WgslForm,
   tileWidth: number,
 ): CutKernel | undefined {
-  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth, form.privateRoom) : undefined;
+  // drivers that compile for CPUs take a place that touches a buffer apart by lane and word
+  const inLoops = form.tablesApart !== "storage";
+  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth, form.privateRoom, inLoops) : undefined;
   if (!cut) return undefined;
   const { mostLive } = form;
   const own = mostLive === undefined ? form : { ...form, mostLive: Math.round(OF_PIECE * mostLive) };

@@ -16,8 +16,8 @@ export type Target = "software" | "gpu" | "none";
 /** How the kernels of a batch are written. */
 export interface Emission extends WgslForm {
   readonly target: Target;
-  /** Whether the kernel of a step runs in pieces, or only if a lane has no registers for all of it. */
-  readonly cut: boolean | "auto";
+  /** Whether the kernel of a step runs in pieces, or only if a lane has no registers for all of it, or if it compiles long. */
+  readonly cut: boolean | "auto" | "long";
   /** Whether no driver compiles them, so that private memory is a CPU's. */
   readonly roomy?: boolean;
   /** The most bytes of values, variables and private arrays that the driver compiles. Default: no bound is known. */
@@ -64,7 +64,9 @@ const SOFTWARE: Emission = {
 /** How kernels are written for a device that says so of itself; without one, as for a software driver. */
 function emissionOf(adapter: AdapterFacts | undefined): Emission {
   if (adapter?.kind !== "gpu")
-    return /SwiftShader/i.test(adapter?.driver ?? "") ? { ...SOFTWARE, mostPrivate: MOST_ON_SWIFTSHADER } : SOFTWARE;
+    return /SwiftShader/i.test(adapter?.driver ?? "")
+      ? { ...SOFTWARE, mostPrivate: MOST_ON_SWIFTSHADER, cut: "long" }
+      : SOFTWARE;
   const workgroupSize = workgroupOf(adapter);
   return {
     target: "gpu",

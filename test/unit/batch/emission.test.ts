@@ -84,6 +84,24 @@ describe("the emission of kernels", () => {
     expect(fields.filter(({ arena }) => arena === "step.cells")).toEqual([]);
   });
 
+  test("straight-line code that SwiftShader compiles long is cut there, and touches what passes in few places", async () => {
+    const onSwiftShader = {
+      emission: emissionFor({ kind: "software", subgroupMaxSize: 4, driver: "SwiftShader driver" }),
+    };
+    expect(onSwiftShader.emission.cut).toBe("long");
+    const cutsOf = async (id: string, options = {}) =>
+      (await planVecKernels(id, { numEnvs: 64, ...options }, onSwiftShader)).cuts.get("step");
+    expect(await cutsOf("Hopper-v5")).toBeUndefined();
+    expect(await cutsOf("Humanoid-v5", { unroll: false })).toBeUndefined();
+    const { marks, pieces } = (await cutsOf("Humanoid-v5"))!;
+    expect(marks).toEqual(["transmission", "solver"]);
+    for (const { kernel } of pieces) {
+      // arrays, which stay there, are reached by the number of the world
+      expect([...kernel.code.matchAll(/\bcells\[(?!\(world)/g)].length).toBeLessThan(20);
+      await compileOnNull(kernel.code, "Humanoid-v5", ["main"]);
+    }
+  });
+
   test("tables that lanes index apart are storage on a GPU", async () => {
     const access = async (context: object) => {
       const { kernels } = await planVecKernels("PickAndPlace", { numEnvs: 8, unroll: false }, context);

@@ -89,14 +89,16 @@ const long = (before: number, after: number): Trace =>
     for (const [i, four] of kept.entries()) store4("state", i, [mul(four[0], 2), four[1], four[2], four[3]]);
   });
 
+const ON_GPU = { cut: "auto", target: "gpu" } as const;
+
 describe("where a long kernel is cut", () => {
   test("is at the solver too, where a piece would be as long", () => {
-    expect(marksOf(long(7000, 6000), false)).toEqual(["solver", "integrate"]);
-    expect(marksOf(long(5000, 5200), false)).toContain("solver");
-    expect(marksOf(long(4000, 5500), false)).not.toContain("solver");
+    expect(marksOf(long(7000, 6000), ON_GPU)).toEqual(["solver", "integrate"]);
+    expect(marksOf(long(5000, 5200), ON_GPU)).toContain("solver");
+    expect(marksOf(long(4000, 5500), ON_GPU)).not.toContain("solver");
   });
 
   test("is not for the sake of little before it", () => {
-    expect(marksOf(long(1000, 12_000), false)).toEqual(["integrate"]);
+    expect(marksOf(long(1000, 12_000), ON_GPU)).toEqual(["integrate"]);
   });
 });
