@@ -45,7 +45,8 @@ export const toldOf = ({ joints, knees, stands }: Bent, key = "home", from?: str
 ];
 
 /**
- * The pose nearest to the default one in which no joint is outside its range and no knee straight; undefined where that one is such.
+ * The pose nearest to the default one in which no joint is outside its range and no knee straight; undefined where that one is such,
+ * or where loops of links cannot be closed in it.
  * Of a keyframe `from` joints stay that are outside their ranges: its author put them there.
  * Of four legs or more that do not stand as they are drawn, the pose in which they do. Of what stands on feet, the hinges above and
  * below a knee turn back half of its angle each, so that feet stay below hips, and level.
@@ -105,9 +106,10 @@ export async function bentOf(
   }
   // servos of linkages are where joints that are bent have them
   const linkages = linkagesOf(model);
-  const moved = linkages.flatMap(({ joints }) => joints).filter((j) => !turned.has(j));
+  const moved = linkages.flatMap(({ joints }) => joints).filter((j) => !turned.has(j) && !(model.jnt_stiffness[j] > 0));
   const closed = Float64Array.from(qpos);
-  if (linkages.length > 0) await withRobot(model, (oracle) => close(oracle, model, linkages, closed, moved));
+  if (linkages.length > 0 && !(await withRobot(model, (oracle) => close(oracle, model, linkages, closed, moved))))
+    return undefined;
   const called = (list: readonly number[]) => list.map((j) => nameOf(model, "joint", j) || String(j));
   return { qpos: Array.from(closed), joints: called(outside), knees: called(knees) };
 }

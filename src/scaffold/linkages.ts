@@ -60,14 +60,14 @@ function followingOf(model: Model, linkages: readonly Linkage[]): number[] {
   return linkages.flatMap(({ joints }) => joints).filter((j) => !driven.has(j) && !(model.jnt_stiffness[j] > 0));
 }
 
-/** Turns what follows in linkages, in `qpos`, until they are closed, by MuJoCo's Jacobian of their equalities. */
+/** Turns what follows in linkages, in `qpos`, until they are closed, by MuJoCo's Jacobian of their equalities; whether they are. */
 export function close(
   oracle: Oracle,
   model: Model,
   linkages: readonly Linkage[],
   qpos: Float64Array,
   following: readonly number[] = followingOf(model, linkages),
-): void {
+): boolean {
   const { mujoco, model: mjModel, data } = oracle;
   const ties = new Set(linkages.flatMap((linkage) => linkage.ties));
   const dofs = following.flatMap((j) =>
@@ -88,7 +88,7 @@ export function close(
       });
       const [jacobians, off, ids] = [oracle.read("efc_J"), oracle.read("efc_pos"), oracle.read("efc_id")];
       const rows = count(data.ne).filter((row) => ties.has(ids[row]));
-      if (!(Math.max(0, ...rows.map((row) => Math.abs(off[row]))) > CLOSED)) return;
+      if (!(Math.max(0, ...rows.map((row) => Math.abs(off[row]))) > CLOSED)) return true;
       const at = (row: number, i: number) => jacobians[model.nv * row + dofs[i]];
       const system = dofs.map((_, i) => [
         ...dofs.map((__, k) => rows.reduce((sum, row) => sum + at(row, i) * at(row, k), 0)),
@@ -107,6 +107,7 @@ export function close(
         buffer.delete();
       }
     }
+    return false;
   } finally {
     mjModel.opt.disableflags = disableflags;
     mjModel.opt.jacobian = jacobian;

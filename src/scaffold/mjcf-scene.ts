@@ -1,5 +1,5 @@
 // a scene for an MJCF robot without a floor, or a pose to start from: one that attaches it and adds what it lacks
-import { mjtDisableBit, mjtEq, mjtIntegrator, mjtJoint } from "../model/enums.ts";
+import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { bentOf, toldOf, type Bent } from "./bent.ts";
 import { motorsOf, wheelsOf } from "./motors.ts";
@@ -16,12 +16,6 @@ export interface Lack {
   readonly servos?: ServoOptions | undefined;
 }
 
-/** Whether bodies are held together where no joint is: turned one by one, joints would tear them apart. */
-const isLooped = (model: Model): boolean =>
-  Array.from(model.eq_type).some(
-    (type, e) => ([mjtEq.CONNECT, mjtEq.WELD] as number[]).includes(type) && model.eq_active0[e] > 0,
-  );
-
 /**
  * What a robot lacks to start from; undefined where nothing. What reaches stands on nothing, and what follows a motion starts
  * in it: a keyframe of theirs is left alone.
@@ -30,7 +24,7 @@ export async function lackOf(robot: Robot, kind: "velocity" | "reach" | "track")
   const { model, key: from, qpos } = robot;
   const feet = kind === "reach" ? undefined : standsOn(robot);
   const floor = feet !== undefined && !hasGround(model);
-  const isKept = isLooped(model) || (from !== undefined && kind !== "velocity");
+  const isKept = from !== undefined && kind !== "velocity";
   const bent = isKept ? undefined : await bentOf(model, feet, from === undefined ? undefined : qpos);
   return floor || bent ? { floor, bent, from } : undefined;
 }

@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import { jointOf, loadModel, type Model } from "../../src/model/model.ts";
 import { withMuJoCo } from "../../src/model/oracle.ts";
-import { bentOf } from "../../src/scaffold/bent.ts";
 import { gaitOf } from "../../src/scaffold/gait.ts";
 import { heldOf } from "../../src/scaffold/held.ts";
-import { baseOf, robotOf, standsOn } from "../../src/scaffold/robot.ts";
+import { lackOf } from "../../src/scaffold/mjcf-scene.ts";
+import { baseOf, robotOf } from "../../src/scaffold/robot.ts";
 import { reachOf } from "../../src/scaffold/stance.ts";
 import { touching } from "../../src/scaffold/touching.ts";
 import { loadTestModel } from "../support/mjcf.ts";
@@ -171,7 +171,7 @@ test.each([
 test("a knee that a rod turns is bent together with its servo where it starts", async () => {
   const drawn = biped("-2 2", { linked: rods }).replace(/<keyframe>.*<\/keyframe>/, "");
   const model = await loadModel(drawn);
-  const { qpos, knees } = (await bentOf(model, standsOn(await robotOf(model))))!;
+  const { qpos, knees } = (await lackOf(await robotOf(model), "velocity"))!.bent!;
   expect(knees).toEqual(["knee.1", "knee-.1"]);
   const at = (name: string) => qpos[model.jnt_qposadr[model.names.joint.indexOf(name)]];
   for (const y of [".1", "-.1"]) {
