@@ -87,7 +87,7 @@ const withoutComments = (xml: string): string => xml.replace(/<!--[^]*?-->/g, ""
 export const isUrdf = (xml: string): boolean => /^[^<]*(<[?!][^>]*>[^<]*)*<robot\b/.test(withoutComments(xml));
 
 /** Whether a text is one that xacro makes a URDF of, which MuJoCo would read as a robot without links. */
-export const isXacro = (xml: string): boolean => /<xacro:/.test(withoutComments(xml));
+export const isXacro = (xml: string): boolean => /<xacro:|<mesh\b[^>]*\$\((?:arg|find)\s/.test(withoutComments(xml));
 
 const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])([^"']*)\2/g;
 

@@ -180,6 +180,10 @@ describe("a URDF", () => {
     expect((await loadModel(put("xacro/r.urdf", made))).nmesh).toBe(1);
     const error = await refusal(loadModel(put("xacro/r.xacro", made.replace("<link", `<xacro:macro name="m"/><link`))));
     expect([error.code, error.message]).toEqual(["unexpanded-xacro", expect.stringContaining("> robot.urdf")]);
+    const part = await refusal(loadModel(put("xacro/p.urdf", urdf("$(arg meshes)/a.obj"))));
+    expect(part.code).toBe("unexpanded-xacro");
+    const elsewhere = await refusal(loadModel(put("xacro/f.urdf", urdf("file:///somewhere/b.obj"))));
+    expect(elsewhere.message).toContain("Absolute paths are not followed");
   });
 
   test("as text finds them in its assets", async () => {
