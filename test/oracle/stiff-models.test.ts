@@ -52,3 +52,20 @@ test.each([8, 54])("wide seed %i: PGS keeps MuJoCo's R", async (seed) => {
   const { verdict } = await compareWithMuJoCo(model, { device: "wasm", steps: 4, envs: 2, seed: 1 });
   expect(verdict.reasons).toEqual([]);
 });
+
+// a hinge through its body's centre of mass leaves contacts no R: which of them wins goes by the quotients of their D
+test.each([
+  ["pyramidal", 0, true],
+  ["pyramidal", 1e-8, true],
+  ["pyramidal", 0, false],
+  ["elliptic", 0, true],
+  ["elliptic", 0, false],
+] as const)("%s contacts about a hinge %s m off the centre of mass; straight-line: %s", async (cone, off, unroll) => {
+  const model = await loadModel(
+    `<mujoco><option cone="${cone}"/><worldbody><geom type="box" size=".09 .1 .03" pos=".01 0 .03"/>
+    <body pos=".12 0 .04"><joint axis="0 1 0" pos="0 0 ${off}"/><geom type="box" size=".025 .025 .015" mass=".1"/></body>
+    <body pos="0 0 .07"><freejoint/><geom type="box" size=".02 .03 .0101" mass=".2"/></body></worldbody></mujoco>`,
+  );
+  const { verdict } = await compareWithMuJoCo(model, { device: "cpu-f64", steps: 5, envs: 2, seed: 1, unroll });
+  expect(verdict.reasons).toEqual([]);
+});

@@ -39,7 +39,14 @@ import {
   references,
   regularizer,
 } from "./impedance.ts";
-import { leastResolved, MINVAL2, needsAnother, resolvedStiffness } from "./contact-stiffness.ts";
+import {
+  KEPT_STIFFNESS,
+  leastResolved,
+  MINVAL2,
+  needsAnother,
+  resolvedPart,
+  resolvedStiffness,
+} from "./contact-stiffness.ts";
 import { contactWeight } from "./contact-weight.ts";
 import { pairColumns } from "./pair-columns.ts";
 import { isDiscrete } from "./metric-weights.ts";
@@ -69,9 +76,12 @@ export interface ContactRows {
   stiffness(slot: Int): { impedance: Scalar; D: Scalar };
   /**
    * What numbers resolve of D, given J M⁻¹ Jᵀ of the contact's directions: of the first row, and the share of it that the
-   * directions after the normal have.
+   * directions after the normal have. `part`: the least that stiff contacts of the world resolve by themselves, which all of
+   * them then keep: they push one body against each other by the quotients of their D.
    */
-  resolved(slot: Int, D: Scalar, diagA: readonly Scalar[]): { D: Scalar; share: readonly Scalar[] };
+  resolved(slot: Int, D: Scalar, diagA: readonly Scalar[], part?: Scalar): { D: Scalar; share: readonly Scalar[] };
+  /** The part of its D that numbers resolve of a contact of a stiff pair; the least of them is the `part` that `resolved` wants. */
+  resolvedPart(slot: Int, D: Scalar, diagA: readonly Scalar[]): Scalar;
   /** Whether R of some pair may be less than float32 resolves: then `resolved` is wanted. */
   readonly anyStiff: boolean;
   /** Whether R of some pair may be so little that a step of Newton is not exact: then `isInexact` is wanted. */
@@ -235,6 +245,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const joint = d.cdof.isIndexed ? undefined : jointMotions(m, d, slots);
   const least = leastResolved(model, complianceOf);
   const stiff = new Uint8Array(pairs.length);
+  const kept = new Float64Array(pairs.length);
   let anyInexact = false;
   const own = hasOwnFriction(m);
   const ofKind = pairs.kinds.map((p) => least.ofKind(p, p.friction));
@@ -246,8 +257,10 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     const pair = own ? pairs.at(k) : undefined;
     const low = pair ? least.of(least.ofKind(pair, leastFriction(m, pair)), geom1, geom2) : R;
     if (low < stiffCompliance) stiff[k] = 1;
+    kept[k] = KEPT_STIFFNESS * low;
   }
   const anyStiff = stiff.includes(1);
+  const leastKept = anyStiff ? slots.table("con_kept", (k) => kept[k]) : () => 0;
   const motions = anyStiff ? new PointMotions(m, d, slots) : undefined;
   const moving = Array.from({ length: model.nbody }, (_, body) => bodyDofs(model, body).length > 0);
   const isMoving = (geom: number) => moving[model.geom_bodyid[geom]];
@@ -260,6 +273,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const isTether = (slot: Int): Bool =>
     tethers ? and(ne(params.adhesion(slot), 0), ge(slots.dist(slot), params.margin(slot))) : false;
   const pyramidal = m.opt.cone === mjtCone.PYRAMIDAL;
+  const flat = pyramidal || dim === 1;
   const condim = (slot: Int): Scalar => select(isTether(slot), 1, params.condim(slot), "f32");
   // that of the first row, an edge of a pyramid being its normal and a tangent
   const edgeAt = (slot: Int): { isEdge: Bool; slope: Scalar } => {
@@ -329,7 +343,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     anyStiff,
     anyInexact,
     isInexact(slot, D, diagA) {
-      return needsAnother(m, pyramidal || dim === 1, this.cone(slot), D, diagA);
+      return needsAnother(m, flat, this.cone(slot), D, diagA);
     },
     motions,
     stiff: anyStiff ? slots.table("con_stiff", (k) => stiff[k], "i32") : slots.ofKind("con_stiff", () => 0, "i32"),
@@ -356,9 +370,13 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     makesRows,
     isTether,
     surface,
-    resolved(slot, D, diagA) {
-      const divisor = gaps ? max(D, MINVAL2) : D;
-      return resolvedStiffness(m, pyramidal || dim === 1, this.cone(slot), divisor, diagA);
+    resolved(slot, D, diagA, part) {
+      const together = part !== undefined && { part: max(part, leastKept(slot)), isStiff: eq(this.stiff(slot), 1) };
+      return resolvedStiffness(m, flat, this.cone(slot), gaps ? max(D, MINVAL2) : D, diagA, together || undefined);
+    },
+    resolvedPart(slot, D, diagA) {
+      const own = resolvedPart(m, flat, this.cone(slot), gaps ? max(D, MINVAL2) : D, diagA);
+      return select(eq(this.stiff(slot), 1), own, 1);
     },
     aref(slot, imp, vel, D) {
       const normal = params.normal(slot);

@@ -27,6 +27,9 @@ import { type compliance, type Compliance, leastCompliance } from "./impedance.t
 /** Below the diagonal of A of anything that moves: keeps a quotient finite in float32. */
 export const MINVAL2 = 1e-30;
 
+/** How stiff the stiffest contact of a pair stays, against J M⁻¹ Jᵀ, beside another pair that is stiffer. */
+export const KEPT_STIFFNESS = 1e8;
+
 /**
  * J M⁻¹ Jᵀ of a normal as a part of a tangent's, below which the normal has a lever so short that what rounds in it counts:
  * those of hinges that all but meet the contact have 1e-4 and less, feet of legs 0.1 and more.
@@ -111,7 +114,8 @@ export const needsAnother = (
 /**
  * D of a contact as far as numbers resolve it. It keeps the shape of its cone, whose stiffest direction decides: were one
  * to yield more than others, a normal with a short lever would win over the friction that holds it. Where no dof moves the
- * normal, its force and the friction that it allows are as good as infinite, and each direction stands alone.
+ * normal, its force and the friction that it allows are as good as infinite, and each direction stands alone. `together`: what
+ * part of D a contact whose normal moves has, whatever it resolves by itself, if it is stiff.
  */
 export function resolvedStiffness(
   { form }: ModelView,
@@ -119,6 +123,7 @@ export function resolvedStiffness(
   p: ConeParams,
   D: Scalar,
   diagA: readonly Scalar[],
+  together?: { readonly part: Scalar; readonly isStiff: Bool },
 ): { D: Scalar; share: readonly Scalar[] } {
   const [normal, ...others] = diagA;
   const hasLever = others.length > 1 && form.keptCompliance > 0;
@@ -131,6 +136,8 @@ export function resolvedStiffness(
   const most = (x: Scalar) => select(isKept, D, div(1, max(mul(form.resolvedCompliance, x), MINVAL2)));
   const share = (x: Scalar) => min(1, div(most(x), D));
   const isFree = gt(normal, 0);
+  const partOr = (own: Scalar, of: Scalar) =>
+    together ? select(and(together.isStiff, isFree), mul(together.part, of), own) : own;
   if (pyramidal) {
     const alone = or(eq(p.condim, 1), false);
     // with little friction all edges are the normal, and as stiff as all of them; the floor of loops bears that
@@ -138,13 +145,21 @@ export function resolvedStiffness(
     const edges = others.map((x, k) => share(max(mul(count, normal), add(normal, mul(square(p.friction[k]), x)))));
     const least = edges.reduce((a, x, k) => select(hasDirection(p, k), min(a, x), a), 1);
     return {
-      D: select(alone, min(D, most(normal)), D),
-      share: edges.map((x) => select(isFree, least, x)),
+      D: select(alone, partOr(min(D, most(normal)), D), D),
+      share: edges.map((x) => select(isFree, partOr(least, 1), x)),
     };
   }
   const rows = others.map((x, k) => select(hasDirection(p, k), mul(p.tangentD[k], x), 0));
   return {
-    D: select(isFree, min(D, most(rows.reduce((a, b) => max(a, b), normal))), D),
+    D: select(isFree, partOr(min(D, most(rows.reduce((a, b) => max(a, b), normal))), D), D),
     share: rows.map((x) => select(isFree, 1, share(x))),
   };
+}
+
+/** The part of its D that numbers resolve of a contact by itself; 1 where no dof moves the normal. */
+export function resolvedPart(...contact: Parameters<typeof resolvedStiffness>): Scalar {
+  const [, pyramidal, p, given, [normal]] = contact;
+  const { D, share } = resolvedStiffness(...contact);
+  const edges = share.reduce<Scalar>((a, x, k) => select(hasDirection(p, k), min(a, x), a), 1);
+  return select(gt(normal, 0), pyramidal ? min(edges, div(D, given)) : div(D, given), 1);
 }

@@ -103,8 +103,8 @@ export class ContactEfc {
   }
 
   /** Keeps which directions are movable, and what numbers resolve of D; returns that of the first row. */
-  resolve(index: Int, slot: Int, D: Scalar, diagA: readonly Scalar[]): Scalar {
-    const resolved = this.#rows.resolved(slot, D, diagA);
+  resolve(index: Int, slot: Int, D: Scalar, diagA: readonly Scalar[], part?: Scalar): Scalar {
+    const resolved = this.#rows.resolved(slot, D, diagA, part);
     this.#movable?.forEach((a, k) => a.set(index, select(gt(diagA[k], 0), 1, 0)));
     this.#share?.forEach((a, k) => a.set(index, resolved.share[k]));
     return resolved.D;

@@ -13,6 +13,7 @@ import {
   le,
   lt,
   max,
+  min,
   mul,
   neg,
   not,
@@ -170,11 +171,12 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       sums?.addRowCost(row, own);
       addCosts(weight, own, () => rowAt(row, 1).law.cost);
     });
+    const part = contacts.anyStiff && current().exact ? resolvedPart() : undefined;
     efc.each((c, slot) => {
       const at = space.contact(slot, c, true);
       const { impedance, D: nominal } = contacts.stiffness(slot);
       const diagA = contacts.anyStiff || inexact ? at.diagA() : [];
-      const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, diagA) : nominal;
+      const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, diagA, part) : nominal;
       efc.clear(c, at);
       inexact?.set(or(inexact.get(), contacts.isInexact(slot, D, diagA)));
       const aref = contacts.aref(slot, impedance, efc.products(c, at.times("qvel")), D);
@@ -190,14 +192,21 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     // no constraint pushes at qacc_smooth: it is the minimum
     done.set(le(costSmooth.get(), 0));
     noise.set(mul(noiseShare, costSmooth.get()));
-    if (!warm) {
-      alpha.set(0);
-      return;
-    }
+    if (!warm) return alpha.set(0);
     const gauss = mul(0.5, space.searchMv());
     const useWarm = le(add(costWarm.get(), gauss), costSmooth.get());
     alpha.set(select(and(useWarm, not(done.get())), 1, 0));
     space.move(alpha.get());
+  }
+
+  /** The part of their D that all stiff contacts keep. */
+  function resolvedPart(): Scalar {
+    const part = variable("resolved_part", 1);
+    efc.each((c, slot) => {
+      const { D } = contacts.stiffness(slot);
+      part.set(min(part.get(), contacts.resolvedPart(slot, D, space.contact(slot, c, true).diagA())));
+    });
+    return part.get();
   }
 
   /** Sets alpha to the minimum of the cost along search, jv of contacts, and `done` if no iteration would help. */
