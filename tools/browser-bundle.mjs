@@ -46,12 +46,14 @@ function built(name) {
   if (name === "shaders")
     return `export default ${JSON.stringify(Object.fromEntries(filesOf("shaders", SHADERS).map((file) => [file, bareWgsl(read("shaders", file))])))};`;
   if (name.endsWith(".xml")) return `export default ${JSON.stringify(bareXml(name))};`;
-  const models = filesOf("envs", /\.xml$/).map(
-    (file) => `${JSON.stringify(`/${file}`)}: () => import("corral:${file}")`,
-  );
+  if (name === "models") {
+    const models = filesOf("envs", /\.xml$/).map(
+      (file) => `${JSON.stringify(`/${file}`)}: () => import("corral:${file}")`,
+    );
+    return `export const MODELS = { ${models.join(", ")} };`;
+  }
   return `export const VERSION = ${JSON.stringify(versionOf("."))};
-export const PACKAGES = ${JSON.stringify({ "@mujoco/mujoco": versionOf("node_modules", "@mujoco/mujoco") })};
-export const MODELS = { ${models.join(", ")} };`;
+export const PACKAGES = ${JSON.stringify({ "@mujoco/mujoco": versionOf("node_modules", "@mujoco/mujoco") })};`;
 }
 
 /** Tables whose rows have descriptions. */
@@ -128,7 +130,7 @@ export async function buildBrowser({ isWhole = true, entries = {}, metafile = fa
     target: "es2022",
     minify: true,
     legalComments: "inline",
-    chunkNames: "corral-[hash]",
+    chunkNames: "c-[hash]", // named in imports 176 times
     external: isWhole ? [] : ["@mujoco/mujoco"],
     plugins: [host],
     write: false,

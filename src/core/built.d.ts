@@ -3,6 +3,8 @@ declare module "corral:built" {
   /** corral's version, and those of packages by name. */
   export const VERSION: string;
   export const PACKAGES: Readonly<Record<string, string>>;
+}
+declare module "corral:models" {
   /** Models of environments by their path below `envs`. */
   export const MODELS: Readonly<Record<string, () => Promise<{ readonly default: string }>>>;
 }

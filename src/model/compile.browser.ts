@@ -1,5 +1,4 @@
 // has models compiled by a worker, and fetches the files that they name
-import { MODELS } from "corral:built";
 import { CorralError } from "../core/errors.ts";
 import { errorOf, type CompileAnswer, type CompileRequest } from "./compile-messages.ts";
 import type { EditXml } from "./compile.ts";
@@ -129,7 +128,8 @@ async function compileOfZip({ files, shown, path }: FetchedZip, visuals: boolean
 export async function compilePath(path: string | URL, visuals: boolean, edit: EditXml): Promise<Model> {
   const shown = String(path);
   const address = new URL(path, globalThis.location.href);
-  if (address.protocol === SHIPPED && Object.hasOwn(MODELS, address.pathname)) {
+  const { MODELS = {} } = address.protocol === SHIPPED ? await import("corral:models") : {};
+  if (Object.hasOwn(MODELS, address.pathname)) {
     const { default: xml } = await MODELS[address.pathname]();
     return compileXml(sourceOfXml(edit(xml, XML_TEXT), {}, visuals));
   }
