@@ -32,6 +32,10 @@ function bodyIn(root: TextElement, model: Model, body: number): TextElement | un
   return bodies.length === model.nbody - 1 ? bodies[body - 1] : undefined;
 }
 
+/** The joints of a body, some of them within frames. */
+const jointsOf = ({ children }: TextElement): TextElement[] =>
+  children.flatMap((child) => (child.name === "frame" ? jointsOf(child) : child.name === "joint" ? [child] : []));
+
 /** Files that an MJCF names by their folders, as another folder has them: what it says of that is said again, and holds. */
 function foldersEdits(xml: string, root: TextElement, up: string): Edit[] {
   if (up === ".") return [];
@@ -84,7 +88,7 @@ export async function freedMjcf(model: Model, base: SlidingBase, up: string): Pr
   const xml = withIncludes(model.source);
   const [root] = elementsIn(xml);
   const body = root && bodyIn(root, model, base.body);
-  const joints = body?.children.filter(({ name }) => name === "joint") ?? [];
+  const joints = body ? jointsOf(body) : [];
   const keys = root ? within(root, "keyframe") : [];
   if (root === undefined || joints.length !== base.joints.length || keys.length !== model.nkey) return undefined;
   const [first, ...others] = joints;

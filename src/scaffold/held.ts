@@ -1,5 +1,6 @@
 // what a robot that learns to walk keeps still: light limbs that no foot hangs from, as fingers, and what is no part of it
 import { actuatorNames, jointOf, type Model } from "../model/model.ts";
+import { drivenBases } from "./feet.ts";
 import { linkagesOf } from "./linkages.ts";
 import { bodyOf, isBelow } from "./motors.ts";
 import type { Base, Robot } from "./robot.ts";
@@ -13,8 +14,15 @@ export function areToldApart(model: Model): boolean {
   return new Set(names).size === names.length && !names.includes("");
 }
 
+/** Whether an actuator moves what stands about, and is part of nothing that floats: another robot is left to who writes its terms. */
+function isApart(model: Model, actuator: number, body: number): boolean {
+  const on = bodyOf(model, actuator);
+  const bases = [body, ...drivenBases(model).map((joint) => model.jnt_bodyid[joint])];
+  return on > 0 && !bases.some((base) => isBelow(model, on, base));
+}
+
 /**
- * Actuators that stay where they are: servos of light limbs, and what moves no part of what floats. None where names do not tell
+ * Actuators that stay where they are: servos of light limbs, and what moves nothing that floats. None where names do not tell
  * actuators apart.
  */
 export function heldOf({ model, motors }: Robot, { body, feet }: Base): ReadonlySet<number> {
@@ -31,12 +39,16 @@ export function heldOf({ model, motors }: Robot, { body, feet }: Base): Readonly
       .flatMap(({ joints }) => joints),
   );
   const isHeld = (isPosition: boolean, i: number): boolean => {
-    const [on, joint] = [bodyOf(model, i), jointOf(model, i)];
-    if (on > 0 && !isBelow(model, on, body)) return true;
+    const joint = jointOf(model, i);
+    if (isApart(model, i, body)) return true;
     return feet.length > 0 && isPosition && !pulling.has(joint) && isLight(model.jnt_bodyid[joint]);
   };
   return new Set(motors.flatMap(({ isPosition }, i) => (isHeld(isPosition, i) ? [i] : [])));
 }
+
+/** What is held, in words. */
+export const heldWords = ({ model }: Robot, { body }: Base, held: ReadonlySet<number>): string =>
+  `what is light and no foot hangs from${[...held].some((i) => isApart(model, i, body)) ? ", or no part of the robot," : ""}`;
 
 /** A base whose `posed` and `turned` leave out the joints that are held. */
 export function withoutHeld(base: Base, { model }: Robot, held: ReadonlySet<number>): Base {

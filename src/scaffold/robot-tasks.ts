@@ -5,7 +5,7 @@ import { rateOf } from "./many-actions.ts";
 import { baseOf, type Base, type Robot } from "./robot.ts";
 import type { RobotGait } from "./gait.ts";
 import { bodyOf, isBelow, MOST_REACH, type Motor } from "./motors.ts";
-import { heldOf, withoutHeld } from "./held.ts";
+import { heldOf, heldWords, withoutHeld } from "./held.ts";
 import { swingSpeed } from "./swing.ts";
 import { axesOf, type Axes } from "./upright.ts";
 
@@ -329,7 +329,7 @@ ${gait ? gaitOf(gait, axes) : ""}export default defineTask({
 ${trainingOf(motors.length, base.feet.length > 2 ? -0.5 : -1.5, falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : "")}
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
-${actionOf(robot, held, "what is light and no foot hangs from, or no part of the robot,")}
+${actionOf(robot, held, heldWords(robot, base, held))}
 ${gait ? "  // about the gait, whose steps are those that are commanded\n  control: GAIT.control,\n" : ""}${servosOf(robot)}  values: {
 ${commandOf(base, floor)}
 ${motionOf(axes, level)}${hasPose ? `\n    joints: \`${entriesOf("qpos", base.posed)} - \${HOME}\`,` : ""}${falls ? `\n    ${low === undefined ? "" : "high: height(BASE),\n    "}${axes ? "" : "leans: tilt(BASE),"}` : ""}

@@ -180,6 +180,22 @@ test("a knee that a rod turns is bent together with its servo where it starts", 
   }
 });
 
+test("rods that are not quite in a plane, as rounded numbers have them, bend as others do", async () => {
+  const drawn = biped("-2 2", { linked: rods }).replace(/<keyframe>.*<\/keyframe>/, "");
+  const model = await loadModel(drawn.replaceAll(/(name="rod[^>]*axis=")0/g, "$1.001"));
+  const { qpos, knees } = (await lackOf(await robotOf(model), "velocity"))!.bent!;
+  expect(knees).toEqual(["knee.1", "knee-.1"]);
+  expect(qpos[model.jnt_qposadr[model.names.joint.indexOf("crank.1")]]).toBeCloseTo(0.7, 3);
+});
+
+test("a loop that nothing which follows can close is not taken for closed", async () => {
+  const stuck = biped("-2 2", { linked: rods })
+    .replaceAll(/(name="crank[^>]*axis="0 1 0")/g, '$1 stiffness="1"')
+    .replaceAll('anchor="0 0 -.4"', 'anchor="0 0 0"')
+    .replace(/<keyframe>.*<\/keyframe>/, "");
+  expect(await lackOf(await robotOf(await loadModel(stuck)), "velocity")).toBeUndefined();
+});
+
 test("hips that are canted by 25 degrees are above knees too", async () => {
   const model = await loadModel(biped("-.2 2.4", { canted: 0.44 }));
   const { at } = await offOf(model);

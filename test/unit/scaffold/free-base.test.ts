@@ -69,11 +69,15 @@ async function measured(model: Model, key: number | undefined, sensors: number) 
 }
 
 test.each([
-  ["three hinges", HINGES, ".2 .3 .9 .5 -.4 .7"],
-  ["a ball joint", BALL, ".2 .3 .9 .8 .2 -.4 .4"],
-])("a base of three slides and %s is where it was, and moves as it did", async (what, turns, qpos) => {
+  ["three hinges", `${SLIDES}${HINGES}`, ".2 .3 .9 .5 -.4 .7"],
+  [
+    "a ball joint",
+    `<frame pos=".1 0 .2" euler=".3 0 .1">${SLIDES}<frame>${BALL}</frame></frame>`,
+    ".2 .3 .9 .8 .2 -.4 .4",
+  ],
+])("a base of three slides and %s is where it was, and moves as it did", async (what, joints, qpos) => {
   const name = what.replaceAll(" ", "-");
-  const path = write(name, `${SLIDES}${turns}`, qpos);
+  const path = write(name, joints, qpos);
   const { code, stdout, stderr } = await cli.run("new-task", name, "--robot", path);
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toContain(`body "trunk" floats by a free joint there, where it has three slides and ${what}.`);

@@ -52,6 +52,13 @@ test("light limbs are held that no foot hangs from", async () => {
     .replace("</worldbody>", dial)
     .replace("</actuator>", '<motor name="dial" joint="dial"/></actuator>');
   expect(await held(beside.replace('-0.1 0 0 0 0"', '-0.1 0 0 0 0 0"'))).toEqual([6]);
+  // another robot is left to who writes terms for it
+  const other = beside.replace(
+    '<body name="dial" pos="0 0 20">',
+    '<body pos="0 9 1"><freejoint/><geom size=".1"/><body>',
+  );
+  const floats = other.replace("</body></worldbody>", "</body></body></worldbody>");
+  expect(await held(floats.replace('-0.1 0 0 0 0"', '-0.1 0 0 0 0 0 9 1 1 0 0 0 0"'))).toEqual([]);
   // heavy ones help it walk, and without names a task could not say which
   expect(await held(grasping(0.2))).toEqual([]);
   expect(await held(grasping(0.02, false))).toEqual([0, 3]);
