@@ -119,6 +119,6 @@ export class Dqn extends OffPolicy<DqnConfig, DqnLearner, DqnMetrics> {
 
   protected policyOf(named: Readonly<Record<string, NamedArray>>): Policy {
     const { env, config, learner } = this;
-    return dqnPolicyOf(named, env.id, env.singleActionSpace, config, learner.shape.env.features?.values);
+    return dqnPolicyOf(named, env.id, env.singleActionSpace, config, learner.shape.env.features);
   }
 }

@@ -361,7 +361,7 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     return this.mutex.exclusive("read the policy", async () => {
       const params = await this.learner.read("params", new Float32Array(4 * nets.params4));
       const norm = await this.learner.read("norm", new Float32Array(this.learner.words("norm")));
-      const parameters = withoutEmbedding(namedParameters(nets, params), facts.features?.values);
+      const parameters = withoutEmbedding(namedParameters(nets, params), facts.features);
       const named = { ...parameters, ...namedNormalizer(facts.observations, norm) };
       return policyOf(named, {
         id: env.id,

@@ -94,6 +94,6 @@ export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteL
 
   protected policyOf(named: Readonly<Record<string, NamedArray>>): Policy {
     const { env, config, learner } = this;
-    return sacDiscretePolicyOf(named, env.id, env.singleActionSpace, config, learner.shape.env.features?.values);
+    return sacDiscretePolicyOf(named, env.id, env.singleActionSpace, config, learner.shape.env.features);
   }
 }

@@ -14,6 +14,7 @@ import { dropCheckpointsAfter, lastCheckpoint, listCheckpoints, saveCheckpoint }
 import { differences, envConfig } from "./options.ts";
 import { CONFIG_FILE } from "./run-config.ts";
 import { reportPage } from "./report.ts";
+import { assertFits } from "./start.ts";
 import { scalarsOf } from "./scalars.ts";
 import { writeUpdateBundle } from "./update-bundle.ts";
 import type { TrainingRun } from "./train.ts";
@@ -117,6 +118,7 @@ async function resumeLast(folder: string, run: TrainingRun, config: Record<strin
     if (refused.length > 0 && listCheckpoints(folder).every((path) => paths.includes(path))) throw refused[0].error;
     const { checkpoint, damaged } = lastCheckpoint(folder, paths);
     assertSameRun(checkpoint, config);
+    assertFits(checkpoint, run.algorithm.env.id, run.algorithm.shapes());
     try {
       const said = await run.resume(checkpoint.state);
       const errors = [...damaged, ...refused.map(({ error }) => error)];

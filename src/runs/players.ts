@@ -15,13 +15,12 @@ import { Ppo } from "../rl/ppo.ts";
 import { leastSequences, SAC_OPTIONS, type SacConfig } from "../rl/sac/config.ts";
 import { Sac } from "../rl/sac.ts";
 import type { Algo, Algorithm } from "../rl/algorithm.ts";
-import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { assertSameRun, toJson } from "./folder.ts";
 import { assertRun, CONFIG_FILE, readConfig } from "./run-config.ts";
 import { trainOptions } from "./options.ts";
 import { envOfPolicy, policyFile, policyOfFile } from "./policy-file.ts";
-import { firstOther, shapesIn } from "./start.ts";
+import { assertFits } from "./start.ts";
 
 export { isPolicyFile } from "./policy-file.ts";
 
@@ -134,22 +133,6 @@ async function closingOnError(
     await close();
     throw error;
   }
-}
-
-/**
- * Throws `other-run` if the policy is of other sizes than those of the environment now: the settings are the same, so the
- * environment has changed since.
- */
-function assertFits(checkpoint: Checkpoint, id: string, now: ReturnType<Algorithm["shapes"]>): void {
-  const other = firstOther(shapesIn(checkpoint.policy), now);
-  if (other === undefined) return;
-  const { path } = checkpoint;
-  const { name, was, is } = other;
-  throw new CorralError(
-    "other-run",
-    `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run.`,
-    { path, ...other },
-  );
 }
 
 /** A learner that never learns needs the least batch that there is, and a replay of a few rows. */

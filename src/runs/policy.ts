@@ -36,11 +36,11 @@ async function policyOfCheckpoint({ about, policy: tensors, path }: Checkpoint):
   const named = Object.fromEntries(tensors) as Record<string, NamedArray>;
   if (algo === "sac") return sacPolicyOf(named, env.id, space, sacConfig(given));
   const features = space.kind === "discrete" && space.controls ? actionFeatures(space.controls) : undefined;
-  const valued = features && withLevel(features).values;
+  const valued = features && withLevel(features);
   if (algo === "sac-discrete") return sacDiscretePolicyOf(named, env.id, space, sacDiscreteConfig(given), valued);
   if (algo === "dqn") return dqnPolicyOf(named, env.id, space, dqnConfig(given), valued);
   const config = ppoConfig(given);
-  return policyOf(withoutEmbedding(named, features?.values), {
+  return policyOf(withoutEmbedding(named, features), {
     id: env.id,
     algo,
     space,

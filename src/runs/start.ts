@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import type { Algo, Algorithm, AlgorithmSnapshot } from "../rl/algorithm.ts";
 import { Ppo } from "../rl/ppo.ts";
+import { LEVEL_SINCE } from "../rl/networks/action-features.ts";
 import { shapesOf, type NamedArray } from "../rl/networks/networks.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { lastCheckpoint, readCheckpoint } from "./checkpoints.ts";
@@ -196,7 +197,7 @@ export async function columnsFrom(
   if (start.config.algo !== "ppo" || before === now || firstOther(others(there), others(here)))
     throw doesNotFit(
       start,
-      `${name} is ${was} there and would be ${is} for ${id} here: observations, actions and hidden layers must be as many`,
+      `${name} is ${was} there and would be ${is} for ${id} here: observations, actions and hidden layers must be as many${said(other, start.config)}`,
       other,
     );
   const told = await seenBy(start.config);
@@ -206,6 +207,26 @@ export async function columnsFrom(
       : columnsIn(told, seen);
   if (typeof columns === "string") throw doesNotFit(start, columns, { before, now });
   return columns;
+}
+
+/** What changed in corral itself, where that may be why. */
+const said = ({ name }: { name: string }, { algo }: Readonly<Record<string, unknown>>): string =>
+  name.endsWith(".embedding") && algo !== "ppo" ? `; ${LEVEL_SINCE}` : "";
+
+/**
+ * Throws `other-run` if the policy is of other sizes than those of the environment now: the settings are the same, so the
+ * environment has changed since.
+ */
+export function assertFits(checkpoint: Checkpoint, id: string, now: Shapes): void {
+  const other = firstOther(shapesIn(checkpoint.policy), now);
+  if (other === undefined) return;
+  const { path } = checkpoint;
+  const { name, was, is } = other;
+  throw new CorralError(
+    "other-run",
+    `${path} does not fit ${id} as it is now: ${name} is ${was} there and would be ${is} here. Put the task back as it was, or start a new run${said(other, checkpoint.about.config)}.`,
+    { path, ...other },
+  );
 }
 
 /** The first array whose shape is another now. */

@@ -73,12 +73,13 @@ export function assertBounded(
   );
 }
 
-/** Throws `unsupported-space` if actions have no embeddings: none is known of them but their number. */
+/** Throws `unsupported-space` if actions have no embeddings: nothing that differs is known of them but their number. */
 export function assertEmbeddable(env: EnvShape): asserts env is EnvShape & { readonly features: ActionFeatures } {
-  if (env.features) return;
+  if (env.features && env.features.count > 0) return;
+  const stand = env.features ? "all stand for the same" : "stand for none";
   throw new CorralError(
     "unsupported-space",
-    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${env.id} stand for none. Leave it at 0, or make the task with actionTable(rows).`,
+    `actionEmbedding makes embeddings from the controls that actions stand for; those of ${env.id} ${stand}. Leave it at 0, or make the task with actionTable(rows).`,
   );
 }
 

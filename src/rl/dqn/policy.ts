@@ -1,4 +1,5 @@
 // the networks of DQN by name, and its policy as plain numbers
+import type { ActionFeatures } from "../networks/action-features.ts";
 import type { ActionFacts, Policy } from "../networks/policy.ts";
 import { policyOf, withoutEmbedding } from "../networks/policy.ts";
 import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
@@ -26,7 +27,7 @@ export function dqnPolicyOf(
   id: string,
   space: ActionFacts,
   { activation }: Pick<DqnConfig, "activation">,
-  features: Float32Array | undefined,
+  features: ActionFeatures | undefined,
 ): Policy {
   const own = Object.fromEntries(Object.entries(named).filter(([name]) => !name.startsWith("target.")));
   const facts = { id, algo: "dqn", space, activation, squash: false, clipObservations: Infinity };

@@ -38,6 +38,9 @@ export function withLevel({ count, values }: ActionFeatures): ActionFeatures {
   return { count: count + 1, values: wider };
 }
 
+/** What to say of checkpoints whose features are others. */
+export const LEVEL_SINCE = "DQN and SAC of discrete actions have one feature more since 0.2.0 (train such anew)";
+
 /** With mean 0 and deviation 1, or undefined if all numbers are the same. */
 function standardized(column: Float64Array): Float64Array | undefined {
   const mean = column.reduce((sum, x) => sum + x, 0) / column.length;

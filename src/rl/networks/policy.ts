@@ -1,6 +1,7 @@
 // a policy as plain numbers: what remains of a learner when it is left behind
 import type { Box, Discrete, MultiDiscrete } from "../../env/space/spaces.ts";
 import { CorralError } from "../../core/errors.ts";
+import { LEVEL_SINCE, type ActionFeatures } from "./action-features.ts";
 import type { Activation, HiddenActivation } from "./activations.ts";
 import { CELLS, CELL_KINDS, type CellKind, type NamedArray } from "./networks.ts";
 
@@ -196,15 +197,19 @@ function cellOf(kind: CellKind, take: (name: string) => NamedArray): PolicyCell 
   };
 }
 
-/** Parameters whose last layer scores actions itself, where embeddings of the actions did: `features` by action. */
+/** Parameters whose last layer scores actions itself, where embeddings of the actions did. Throws `bad-policy`. */
 export function withoutEmbedding(
   named: Readonly<Record<string, NamedArray>>,
-  features: Float32Array | undefined,
+  features: ActionFeatures | undefined,
 ): Readonly<Record<string, NamedArray>> {
   if (!Object.hasOwn(named, "policy.embedding") || !features) return named;
   const { "policy.embedding": map, ...others } = named;
   const [count, dims] = map.shape;
-  const actions = features.length / count;
+  if (count !== features.count) {
+    const text = `the policy's embeddings are of ${count} features of an action, and actions have ${features.count} here. Pass the environment that it was trained in; ${LEVEL_SINCE}.`;
+    throw new CorralError("bad-policy", text, { count, wanted: features.count });
+  }
+  const actions = features.values.length / count;
   const last = Object.keys(others).filter((name) => /^policy\.\d+\.weight$/.test(name)).length - 1;
   const { shape, data: below } = others[`policy.${last}.weight`];
   const { data: offset } = others[`policy.${last}.bias`];
@@ -214,7 +219,7 @@ export function withoutEmbedding(
   for (let a = 0; a < actions; a++) {
     for (let d = 0; d < dims; d++) {
       let e = 0;
-      for (let f = 0; f < count; f++) e += features[a * count + f] * map.data[f * dims + d];
+      for (let f = 0; f < count; f++) e += features.values[a * count + f] * map.data[f * dims + d];
       bias[a] += e * offset[d];
       for (let i = 0; i < inputs; i++) weight[a * inputs + i] += e * below[d * inputs + i];
     }

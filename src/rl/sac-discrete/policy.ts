@@ -1,4 +1,5 @@
 // the networks of SAC over discrete actions by name, and its policy as plain numbers
+import type { ActionFeatures } from "../networks/action-features.ts";
 import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
 import { policyOf, withoutEmbedding, type ActionFacts, type Policy } from "../networks/policy.ts";
 import { namedMoments } from "../replay/named.ts";
@@ -33,7 +34,7 @@ export function sacDiscretePolicyOf(
   id: string,
   space: ActionFacts,
   { activation }: Pick<SacDiscreteConfig, "activation">,
-  features: Float32Array | undefined,
+  features: ActionFeatures | undefined,
 ): Policy {
   const own = Object.fromEntries(Object.entries(named).filter(([name]) => !/^(q|target)\d\./.test(name)));
   const facts = { id, algo: "sac-discrete", space, activation, squash: false, clipObservations: Infinity };

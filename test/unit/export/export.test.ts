@@ -21,7 +21,7 @@ import { exportPolicy } from "../../../src/export/index.ts";
 import { readPolicy } from "../../../src/export/read-policy.ts";
 import { type GpuDevice, openDevice } from "../../../src/gpu/index.ts";
 import { decodeSafetensors } from "../../../src/io/safetensors.ts";
-import { Ppo, Sac, type PpoOptions, type SacOptions } from "../../../src/rl/index.ts";
+import { Dqn, Ppo, Sac, SacDiscrete, type PpoOptions, type SacOptions } from "../../../src/rl/index.ts";
 import type { Activation } from "../../../src/rl/networks/activations.ts";
 import { AppliedPolicy } from "../../../src/rl/networks/apply-policy.ts";
 import type { Policy } from "../../../src/rl/networks/policy.ts";
@@ -48,7 +48,18 @@ const several = defineTask({
 
 const table = defineTask({ ...invertedPendulum, id: "Table", ...actionTable(evenly(-3, 3, 27).map((x) => [x])) });
 
-const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions; algo?: "sac" }[] = [
+const OFF_POLICY = { sac: Sac, dqn: Dqn, "sac-discrete": SacDiscrete };
+type Learner = Ppo | Sac | Dqn | SacDiscrete;
+const NORMALISED = { bufferSize: 160, batchSize: 16, gradientSteps: 0, normalizeObservations: true };
+// a critic of SAC sees a number that policies do not
+const grouped = defineTask({
+  ...invertedPendulum,
+  id: "Grouped",
+  ...actionTable(evenly(-3, 3, 27).map((x) => [x])),
+  observe: { policy: { angle: "10 + qpos[1]", speeds: "3 * qvel" }, critic: { place: "100 + qpos[0]" } },
+});
+
+const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions; algo?: keyof typeof OFF_POLICY }[] = [
   { name: "Gaussian", of: "InvertedPendulum-v5", options: { hidden: [24, 12] } },
   { name: "squashed", of: "InvertedPendulum-v5", options: { hidden: [16], squash: true, activation: "relu" } },
   { name: "linear", of: "InvertedPendulum-v5", options: { hidden: [], normalizeObservations: false } },
@@ -62,9 +73,15 @@ const CASES: { name: string; of: string | Task; options: PpoOptions | SacOptions
   {
     name: "SAC",
     of: "Swimmer-v5",
-    options: { hidden: [16, 8], bufferSize: 160, batchSize: 16, gradientSteps: 0, normalizeObservations: true },
+    options: { hidden: [16, 8], ...NORMALISED },
     algo: "sac",
   },
+  ...(["dqn", "sac-discrete"] as const).map((algo) => ({
+    name: `${algo} of embedded actions`,
+    of: grouped as Task,
+    options: { hidden: [8], actionEmbedding: 4, actionBlock: 8, ...NORMALISED },
+    algo,
+  })),
   { name: "several choices", of: several as Task, options: { hidden: [8] } },
 ];
 
@@ -84,15 +101,14 @@ afterAll(() => {
 async function trained<T>(
   of: string | Task,
   options: PpoOptions | SacOptions,
-  use: (learner: Ppo | Sac, seen: SeenAction[]) => Promise<T>,
-  algo?: "sac",
+  use: (learner: Learner, seen: SeenAction[]) => Promise<T>,
+  algo?: keyof typeof OFF_POLICY,
 ) {
   await using env = await makeVec(of as Task, { numEnvs: 16, device: gpu });
   await using others = await makeVec(of as Task, { numEnvs: 6, device: gpu, maxEpisodeSteps: 12 } as never);
-  await using ppo =
-    algo === "sac"
-      ? await Sac.create(env, options)
-      : await Ppo.create(env, { rolloutSteps: 8, minibatches: 2, epochs: 2, ...(options as PpoOptions) });
+  await using ppo = algo
+    ? await OFF_POLICY[algo].create(env, options as SacOptions)
+    : await Ppo.create(env, { rolloutSteps: 8, minibatches: 2, epochs: 2, ...(options as PpoOptions) });
   for (let i = 0; i < 2; i++) await ppo.iterate();
   // first policies do little: larger weights, so that actions differ
   const saved = await ppo.snapshot();
@@ -138,8 +154,12 @@ function expectAction(policy: Policy, { observation, action }: SeenAction, found
 
 describe.each(CASES)("$name", ({ name, of, options, algo }) => {
   test("ONNX, safetensors and the browser's folder act as the learner does", async () => {
-    const leave = async (ppo: Ppo | Sac, seen: SeenAction[]) => {
+    const leave = async (ppo: Learner, shown: SeenAction[]) => {
       const policy = await ppo.policy();
+      const seen = shown.map(({ observation, action }) => ({
+        observation: observation.slice(0, policy.observations),
+        action,
+      }));
       const { head } = policy;
       const actions = head.kind === "gaussian" ? head.actions : head.alternatives.length;
       const own = join(folder, name.replaceAll(" ", "-"));

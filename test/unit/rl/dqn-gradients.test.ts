@@ -21,7 +21,7 @@ const CASES: DqnCase[] = [
   {
     name: "embeddings without double Q-learning",
     actions: 9,
-    config: { hidden: [9], actionEmbedding: 4, doubleQ: false },
+    config: { hidden: [9], actionEmbedding: 4, doubleQ: false, normalizeObservations: true },
   },
   {
     name: "linear, a group of the observation, normalised",

@@ -24,7 +24,11 @@ const CASES: SacDiscreteCase[] = [
   { name: "one block", actions: 3, config: { hidden: [9, 7] } },
   { name: "blocks of eight, SiLU", actions: 21, config: { hidden: [9], actionBlock: 8, activation: "silu" } },
   { name: "layer norm", actions: 21, config: { hidden: [9], actionBlock: 8, layerNorm: true } },
-  { name: "embeddings", actions: 21, config: { hidden: [9], actionBlock: 8, actionEmbedding: 4, activation: "tanh" } },
+  {
+    name: "embeddings, normalised",
+    actions: 21,
+    config: { hidden: [9], actionBlock: 8, actionEmbedding: 4, activation: "tanh", normalizeObservations: true },
+  },
   {
     name: "linear, groups, normalised",
     actions: 4,
