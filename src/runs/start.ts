@@ -128,6 +128,8 @@ export function assertAlgo(start: StartFacts, algo: string): asserts algo is Alg
 export function startingFrom(start: StartFacts, options: TrainOptions): TrainOptions {
   const { algo = start.config.algo as Algo } = options;
   assertAlgo(start, algo);
+  if (start.valueWarmup !== undefined && algo !== "ppo")
+    throw doesNotFit(start, "a policy is a start for PPO only; pass the folder of the run that it is of", { algo });
   const given = (options.config ?? {}) as Readonly<Record<string, unknown>>;
   const table: object = ALGORITHMS[algo];
   const config: Record<string, unknown> = { ...given };

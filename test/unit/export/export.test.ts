@@ -107,7 +107,7 @@ async function trained<T>(
   await using env = await makeVec(of as Task, { numEnvs: 16, device: gpu });
   await using others = await makeVec(of as Task, { numEnvs: 6, device: gpu, maxEpisodeSteps: 12 } as never);
   await using ppo = algo
-    ? await OFF_POLICY[algo].create(env, options as SacOptions)
+    ? await OFF_POLICY[algo].create(env, options)
     : await Ppo.create(env, { rolloutSteps: 8, minibatches: 2, epochs: 2, ...(options as PpoOptions) });
   for (let i = 0; i < 2; i++) await ppo.iterate();
   // first policies do little: larger weights, so that actions differ

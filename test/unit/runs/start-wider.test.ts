@@ -159,6 +159,14 @@ test("a policy whose task is not known is refused where columns are to be told",
   expect((await training.algorithm.policy()).layers[0].weight).toEqual(policy.layers[0].weight);
 });
 
+test("policies of what learns from a replay are no start, which their runs are", async () => {
+  const replayed = join(root, "replayed.safetensors");
+  writeFileSync(replayed, encodePolicySafetensors({ ...(await policyOfRun(run)), algo: "dqn" }));
+  await expect(TrainingRun.create("Narrow", { algo: "dqn", from: replayed })).rejects.toThrowError(
+    "a policy is a start for PPO only; pass the folder of the run that it is of.",
+  );
+});
+
 test("a policy of another learner, without variances and without a spread of actions, goes on as it was", async () => {
   const { tensors, metadata } = decodeSafetensors(readFileSync(file), file);
   const kept = [...tensors].filter(([name]) => !/variance|count|log_std/.test(name));
