@@ -166,7 +166,7 @@ export function flag(name: string, initial: Bool): { get(): Bool; set(value: Boo
 /**
  * A private array that may be indexed at run time, zero at the start of the kernel. One that is scratch may hold anything
  * there: clearing what belongs to hundreds of contacts takes as long as a step of few. `isOwn`: whether a world reads an
- * element only after it has written it and before others run through a write of that element without it.
+ * element only after it has written it, and before others run through a write of it that in this world would change it.
  */
 export interface LocalArray {
   readonly length: number;

@@ -18,7 +18,9 @@ class Digest {
     this.#sources = { var: vars, array: arrays, table: tables, buffer: buffers, param: params };
     this.#numbers(Number(trace.unroll), Number(trace.exact) + Number(trace.wide), trace.nodes);
     for (const v of vars) this.#numbers(v.id).#word(v.type);
-    for (const a of arrays) this.#numbers(a.id, a.length).#word(a.type);
+    for (const a of arrays) {
+      this.#numbers(a.id, a.length, Number(a.isScratch ?? false), Number(a.isOwn ?? false)).#word(a.type);
+    }
     for (const t of tables) this.#word(t.type).#numbers(t.offset, t.values.length).#list(t.values);
     for (const b of buffers) this.#word(b.name).#word(b.access);
     for (const p of params) this.#word(p.name).#word(p.type).#numbers(p.slot);

@@ -71,7 +71,7 @@ export interface ArrayRef {
   readonly length: number;
   /** Whether nothing depends on an element before it is written: it need not be zero at the start of the kernel. */
   readonly isScratch?: boolean;
-  /** Whether a world that others run through a write without reads no such element before it writes it again. */
+  /** Whether a world that others run through a write without may have that written too (`array`). */
   readonly isOwn?: boolean;
   /** If it lies in a buffer instead, for other kernels to read: `stride` fours a world, in tiles of worlds, from its `first`. */
   readonly kept?: {

@@ -134,6 +134,8 @@ test.each([false, true])("worlds that skip a write lose nothing that they read (
       const own = array("own", 2, "f32", true, true);
       const sum = variable("sum", 0);
       loop(2, (i) => when(t.gt(x, t.toF32(i)), () => own.set(i, t.add(y, t.toF32(i)))));
+      // what would change nothing in a world that skips it
+      loop(2, (i) => when(t.gt(x, 1), () => own.set(i, t.select(t.gt(x, 1), t.neg(y), own.get(i)))));
       loop(2, (i) => when(t.gt(x, t.toF32(i)), () => sum.set(t.add(sum.get(), own.get(i)))));
       return [sum.get(), y];
     },

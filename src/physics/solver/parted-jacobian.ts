@@ -98,6 +98,7 @@ export class PartedJacobian {
   #clear(index: Int, moves: readonly Bool[], isMovable: (direction: number) => Bool): void {
     const { dim } = this.#contacts;
     const movable = Array.from({ length: dim }, (_, k) => isMovable(k));
+    // a world that skips this as all of its directions are movable would write what it holds
     const clearDof = (i: number) => this.#kept[i].forEach((x, k) => x.set(index, select(movable[k], x.get(index), 0)));
     when(not(movable.reduce(and)), () => {
       this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(clearDof)));

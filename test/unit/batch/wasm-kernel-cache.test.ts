@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { emittedKernel } from "../../../src/batch/wasm/kernel-cache.ts";
-import { load4, loop, store4, when, world } from "../../../src/trace/control.ts";
+import { array, load4, loop, store4, when, world } from "../../../src/trace/control.ts";
 import { digestOfTrace } from "../../../src/trace/digest.ts";
 import { trace } from "../../../src/trace/graph.ts";
 import { add, gt, mul } from "../../../src/trace/scalar.ts";
@@ -37,6 +37,14 @@ test("the same program has the same digest, any other another", () => {
   const digests = changes.map((change) => digestOfTrace(program(change)));
   expect(new Set(digests).size).toBe(changes.length);
   expect(changes.map((change) => digestOfTrace(program(change)))).toEqual(digests);
+});
+
+test("what an array may hold where it was not written is part of the digest", () => {
+  const kinds = [[], [true], [true, true]] as const;
+  const digests = kinds.map(([isScratch, isOwn]) =>
+    digestOfTrace(trace(() => array("kept", 4, "f32", isScratch, isOwn).set(0, 1))),
+  );
+  expect(new Set(digests).size).toBe(kinds.length);
 });
 
 test("what was emitted is read; what was changed in the folder is not", () => {
