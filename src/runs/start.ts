@@ -164,7 +164,7 @@ export async function adoptStart(algorithm: Algorithm, start: Start, seen: Seen)
 }
 
 /** Shapes of a checkpoint's arrays. */
-export const shapesIn = (policy: Checkpoint["policy"]): Shapes =>
+const shapesIn = (policy: Checkpoint["policy"]): Shapes =>
   Object.fromEntries([...policy].map(([name, { shape }]) => [name, shape]));
 
 /** What would learn here. */
@@ -232,7 +232,7 @@ export function assertFits(checkpoint: Checkpoint, id: string, now: Shapes): voi
 }
 
 /** The first array whose shape is another now. */
-export function firstOther(
+function firstOther(
   there: Shapes,
   now: Shapes,
 ): { readonly name: string; readonly was: string; readonly is: string } | undefined {
