@@ -58,6 +58,7 @@ export class ContactEfc {
   readonly #law: KeptLaw | undefined;
   /** Lines of cones, where there is room for them and a search asks for no costs. */
   readonly #lines: ConeLines | undefined;
+  #diagA: readonly LocalArray[] = [];
   #isCleared = false;
 
   constructor(m: ModelView, rows: ContactRows) {
@@ -100,6 +101,18 @@ export class ContactEfc {
   /** What was kept, where there was room; `made`: what it is elsewhere. */
   weight(index: Int, made: () => Scalar): Scalar {
     return this.#weight?.get(index) ?? made();
+  }
+
+  /** Keeps J M⁻¹ Jᵀ of directions for another pass; returns it. */
+  keepDiagA(index: Int, diagA: readonly Scalar[]): readonly Scalar[] {
+    const n = Math.max(1, this.#rows.slots.nconmax);
+    this.#diagA = diagA.map((_, k) => array(`con_diagA${k}`, n, "f32", true, true));
+    this.#diagA.forEach((a, k) => a.set(index, diagA[k]));
+    return diagA;
+  }
+
+  diagA(index: Int): Scalar[] {
+    return this.#diagA.map((a) => a.get(index));
   }
 
   /** Keeps which directions are movable, and what numbers resolve of D; returns that of the first row. */

@@ -173,9 +173,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     });
     const part = contacts.anyStiff && current().exact ? resolvedPart() : undefined;
     efc.each((c, slot) => {
-      const at = space.contact(slot, c, true);
+      const at = space.contact(slot, c, part === undefined);
       const { impedance, D: nominal } = contacts.stiffness(slot);
-      const diagA = contacts.anyStiff || inexact ? at.diagA() : [];
+      const diagA = part ? efc.diagA(c) : contacts.anyStiff || inexact ? at.diagA() : [];
       const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, diagA, part) : nominal;
       efc.clear(c, at);
       inexact?.set(or(inexact.get(), contacts.isInexact(slot, D, diagA)));
@@ -203,8 +203,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
   function resolvedPart(): Scalar {
     const part = variable("resolved_part", 1);
     efc.each((c, slot) => {
-      const { D } = contacts.stiffness(slot);
-      part.set(min(part.get(), contacts.resolvedPart(slot, D, space.contact(slot, c, true).diagA())));
+      const diagA = efc.keepDiagA(c, space.contact(slot, c, true).diagA());
+      part.set(min(part.get(), contacts.resolvedPart(slot, contacts.stiffness(slot).D, diagA)));
     });
     return part.get();
   }
