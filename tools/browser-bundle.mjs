@@ -130,7 +130,7 @@ export async function buildBrowser({ isWhole = true, entries = {}, metafile = fa
     target: "es2022",
     minify: true,
     legalComments: "inline",
-    chunkNames: "c-[hash]", // named in imports 176 times
+    chunkNames: "c-[hash]", // short: imports name them in many places
     external: isWhole ? [] : ["@mujoco/mujoco"],
     plugins: [host],
     write: false,

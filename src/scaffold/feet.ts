@@ -1,7 +1,7 @@
 // what a robot stands on, and what floats of it
 import { mjtJoint } from "../model/enums.ts";
-import { jointOf, type Model } from "../model/model.ts";
-import { bodyOf, isBelow, liftersOf, turnsJoints, wheelsOf } from "./motors.ts";
+import type { Model } from "../model/model.ts";
+import { bodyOf, drivenJoints, isBelow, liftersOf, turnsJoints, wheelsOf } from "./motors.ts";
 import { cross, dot, vectorAt } from "./vectors.ts";
 
 export const jointsBelow = (model: Model, root: number): number[] =>
@@ -27,7 +27,7 @@ export function feetOf(model: Model, body: number, xpos: Float64Array): number[]
 
 /** Whether a body goes on wheels that are driven. */
 export function rollsOn(model: Model, body: number): boolean {
-  const [wheels, driven] = [wheelsOf(model), new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)))];
+  const [wheels, driven] = [wheelsOf(model), drivenJoints(model)];
   return jointsBelow(model, body).some((j) => wheels.has(j) && driven.has(j));
 }
 

@@ -1,9 +1,10 @@
 // joints that turn together because links of a robot are closed into loops, or geared: what those that nothing drives turn by
-import { mjtDisableBit, mjtEq, mjtJacobian, mjtJoint, mjtObj } from "../model/enums.ts";
-import { jointOf, type Model } from "../model/model.ts";
+import { mjtDisableBit, mjtEq, mjtJacobian, mjtJoint } from "../model/enums.ts";
+import type { Model } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
 import type { Oracle } from "../model/oracle.ts";
-import { isBelow } from "./motors.ts";
+import { equalityBodies } from "../model/pairs.ts";
+import { drivenJoints, isBelow } from "./motors.ts";
 import { solve } from "./vectors.ts";
 
 /** Equalities that share joints, and the joints that they tie. */
@@ -23,16 +24,14 @@ const RAISED = 1e-9;
 
 const count = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
-/** The body that a side of an equality is on. */
-const sideOf = (model: Model, equality: number, id: number): number =>
-  model.eq_objtype[equality] === mjtObj.SITE ? model.site_bodyid[id] : id;
-
 /** Joints that an equality ties: two by a polynomial, or those between two bodies that it holds together. */
 function tiedBy(model: Model, equality: number): number[] {
-  const [a, b] = [model.eq_obj1id[equality], model.eq_obj2id[equality]];
-  if (model.eq_type[equality] === mjtEq.JOINT) return b < 0 ? [] : [a, b];
+  if (model.eq_type[equality] === mjtEq.JOINT) {
+    const [a, b] = [model.eq_obj1id[equality], model.eq_obj2id[equality]];
+    return b < 0 ? [] : [a, b];
+  }
   if (model.eq_type[equality] !== mjtEq.CONNECT && model.eq_type[equality] !== mjtEq.WELD) return [];
-  const [one, other] = [sideOf(model, equality, a), sideOf(model, equality, b)];
+  const [one, other] = equalityBodies(model, equality);
   return count(model.njnt).filter(
     (j) => isBelow(model, one, model.jnt_bodyid[j]) !== isBelow(model, other, model.jnt_bodyid[j]),
   );
@@ -40,7 +39,7 @@ function tiedBy(model: Model, equality: number): number[] {
 
 /** Linkages of a robot of which something is driven and something is not. */
 export function linkagesOf(model: Model): Linkage[] {
-  const driven = new Set(count(model.nu).map((i) => jointOf(model, i)));
+  const driven = drivenJoints(model);
   const found: Linkage[] = [];
   for (const e of count(model.neq).filter((i) => model.eq_active0[i] > 0)) {
     let linkage: Linkage = { ties: [e], joints: tiedBy(model, e) };
@@ -60,7 +59,7 @@ export function linkagesOf(model: Model): Linkage[] {
 
 /** The joints of linkages that follow: no actuator drives them, and no spring holds them. */
 function followingOf(model: Model, linkages: readonly Linkage[]): number[] {
-  const driven = new Set(count(model.nu).map((i) => jointOf(model, i)));
+  const driven = drivenJoints(model);
   return linkages.flatMap(({ joints }) => joints).filter((j) => !driven.has(j) && !(model.jnt_stiffness[j] > 0));
 }
 

@@ -115,6 +115,10 @@ function isRound(model: Model, joint: number): boolean {
   );
 }
 
+/** Joints that actuators move by themselves. */
+export const drivenJoints = (model: Model): ReadonlySet<number> =>
+  new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
+
 const jointsOf = (model: Model): number[] => Array.from({ length: model.njnt }, (_, j) => j);
 
 /** rad: a hinge that turns by more has no end, as wheels whose limits are 999999. */
@@ -129,7 +133,7 @@ const FEW_ROLLERS = 2;
 
 /** What an omnidirectional wheel has about its rim: hinges that nothing drives, all that hangs on its own; else none. */
 export function rollersOf(model: Model, wheel: number): number[] {
-  const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
+  const driven = drivenJoints(model);
   const hanging = jointsOf(model).filter((j) => isCarried(model, j, wheel));
   const isRim =
     driven.has(wheel) &&

@@ -1,13 +1,13 @@
 // what a task must know of a robot: what floats, what moves it, how it stands, what it stands on and reaches with
 import { CorralError } from "../core/errors.ts";
 import { mjtJoint } from "../model/enums.ts";
-import { describe, jointOf, nameOf, type Model } from "../model/model.ts";
+import { describe, nameOf, type Model } from "../model/model.ts";
 import { withRobot } from "./with-robot.ts";
 import { listen } from "../model/mujoco.ts";
 import { drivenBase, feetOf, flies, jointsBelow, limbEnds, rollsOn, slidingBase } from "./feet.ts";
 import { whatHolds } from "./free-base.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
-import { bodyOf, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
+import { bodyOf, drivenJoints, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
 import { floatingBody } from "./planar.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 
@@ -207,7 +207,7 @@ export function baseOf({ model, xpos, lift, floor }: Robot): Base {
     const first = from[best] + (of === "qpos" ? 7 : 6);
     return [first, last === undefined ? first : from[last] + width(last, of)];
   };
-  const driven = new Set(Array.from({ length: model.nu }, (_, i) => jointOf(model, i)));
+  const driven = drivenJoints(model);
   const wheels = wheelsOf(model);
   const turns = (j: number): boolean =>
     wheels.has(j) ||

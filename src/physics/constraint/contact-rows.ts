@@ -268,6 +268,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
   const adhesive = pairs.kinds.some((p) => p.adhesion !== 0);
   const tethers = pairs.kinds.some(isTethering);
   const surface = surfaceVelocities(m, d, slots);
+  const divisor = (D: Scalar): Scalar => (gaps ? max(D, MINVAL2) : D);
   const makesRows = (slot: Int): Bool => (gaps ? lt(slots.dist(slot), params.reach(slot)) : true);
   // an adhesive contact in the gap pulls along its normal alone
   const isTether = (slot: Int): Bool =>
@@ -372,11 +373,10 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     surface,
     resolved(slot, D, diagA, part) {
       const together = part !== undefined && { part: max(part, leastKept(slot)), isStiff: eq(this.stiff(slot), 1) };
-      return resolvedStiffness(m, flat, this.cone(slot), gaps ? max(D, MINVAL2) : D, diagA, together || undefined);
+      return resolvedStiffness(m, flat, this.cone(slot), divisor(D), diagA, together || undefined);
     },
     resolvedPart(slot, D, diagA) {
-      const own = resolvedPart(m, flat, this.cone(slot), gaps ? max(D, MINVAL2) : D, diagA);
-      return select(eq(this.stiff(slot), 1), own, 1);
+      return select(eq(this.stiff(slot), 1), resolvedPart(m, flat, this.cone(slot), divisor(D), diagA), 1);
     },
     aref(slot, imp, vel, D) {
       const normal = params.normal(slot);
@@ -393,7 +393,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
         // the pull is held at rest by a push of as much, over the edges of a pyramid
         const dims = condim(slot);
         const edges = pyramidal ? select(eq(dims, 1), 1, mul(2, sub(dims, 1))) : 1;
-        return add(aref, div(params.adhesion(slot), mul(gaps ? max(D, MINVAL2) : D, edges)));
+        return add(aref, div(params.adhesion(slot), mul(divisor(D), edges)));
       });
     },
   };
