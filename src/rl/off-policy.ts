@@ -11,9 +11,10 @@ import type { LearnerEnv } from "./device/learner-env.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { ReplayConfig } from "./device/shared-options.ts";
 import type { UniformValues } from "./device/uniforms.ts";
-import { shapesOf, type NamedArray } from "./networks/networks.ts";
+import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
 import type { Batch, ReplayLearner } from "./replay/learner.ts";
+import { replayShapes } from "./replay/named.ts";
 import { openReplay, type ReplayFile } from "./replay/open-replay.ts";
 import type { Replay } from "./replay/replay.ts";
 import { Flag } from "./tables/device-tables.ts";
@@ -145,9 +146,8 @@ export abstract class OffPolicy<
     return this.namedOf(floatsOf(learner.params), normalizes ? floatsOf(learner.norm) : undefined);
   }
 
-  shapes(): ReturnType<typeof shapesOf> {
-    const { nets, k4 } = this.learner.shape;
-    return shapesOf(this.namedOf(new Float32Array(4 * nets.params4), new Float32Array(16 * k4)));
+  shapes(): ReturnType<typeof replayShapes> {
+    return replayShapes(this.learner.shape, (_, params, norm) => this.namedOf(params, norm));
   }
 
   /** The policy as plain numbers, to leave with: its most likely, or best, actions. See `exportPolicy`. */
