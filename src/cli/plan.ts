@@ -14,7 +14,7 @@ import { trainOptions } from "../runs/options.ts";
 import { planRun, type RunPlan } from "../runs/plan.ts";
 import { table } from "./table.ts";
 import { batchOptionsOf, DEVICE_HELP, deviceOf, MODEL_OPTIONS, modelOf, onlyArgument, taskOfTarget } from "./target.ts";
-import { settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { answered, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 
 export const summary = "every byte of a batch before anything is allocated";
 
@@ -67,7 +67,7 @@ const OF_BATCHES = ["measure", "worlds", "rolled"];
 const planned = async (target: string) => (isModelPath(target) ? modelOf(target) : target);
 
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args, OPTIONS, 1);
+  const { values, positionals } = parse(answered(args), OPTIONS, 1);
   const target = onlyArgument(positionals, "MODEL_OR_ENV");
   const wrong = values.train ? OF_BATCHES : Object.keys(TRAIN_FLAGS).filter((flag) => !OF_BOTH.includes(flag));
   const extra = wrong.find((flag) => flag in values);

@@ -19,6 +19,17 @@ export const TRAIN_FLAGS = {
 
 type Given = Readonly<Record<string, string | undefined>>;
 
+/** Flags that say true or false. */
+const YES_OR_NO = new Set(
+  [RUN_OPTIONS, ...Object.values(ALGORITHMS)].flatMap((table: OptionTable) =>
+    Object.keys(table).flatMap((name) => (typeof table[name].default === "boolean" ? [`--${flagOf(name)}`] : [])),
+  ),
+);
+
+/** Arguments in which a flag that says true or false, and has no value, says true. */
+export const answered = (args: readonly string[]): string[] =>
+  args.map((arg, i) => (YES_OR_NO.has(arg) && (args[i + 1] ?? "-").startsWith("-") ? `${arg}=true` : arg));
+
 /**
  * Settings by name: those of a file, or if no environment is named of the run that is started from, then those of
  * flags. Throws `UsageError`, `bad-config`, what `readStart` throws.

@@ -19,7 +19,7 @@ import { LiveLine } from "./live.ts";
 import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
 import { assertTeacher, idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
-import { flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { answered, flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 import { openingOf } from "./train-opening.ts";
 import { openPage, shownOf, VIEW_FLAGS, type Shows } from "./train-page.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
@@ -48,6 +48,7 @@ others; env steps and optimizers begin anew. Without ENV the rest comes from tha
 PPO the task may show more, its parts told by their names, and a policy of corral export is a start
 too. What does not fit is refused by name. A config file may have "stages", a list of objects: runs
 in DIR/stage-1, ..., each from the one before it; one that does not reach its until is the last.
+Settings that are true or false may stand alone, for true.
 
 ${flagLines(RUN_OPTIONS)}
   --from DIR                start from what another run has learnt: its folder, or a checkpoint
@@ -91,7 +92,11 @@ or its end could not be written, 2 bad usage, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {
-  const { values: all, positionals } = parse(args, { ...TRAIN_FLAGS, ...flags("out", "resume"), ...VIEW_FLAGS }, 1);
+  const { values: all, positionals } = parse(
+    answered(args),
+    { ...TRAIN_FLAGS, ...flags("out", "resume"), ...VIEW_FLAGS },
+    1,
+  );
   const { shows, values } = shownOf(all);
   const given = values as Readonly<Record<string, string | undefined>>;
   const resumes = given.resume;

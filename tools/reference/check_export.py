@@ -22,6 +22,27 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
+ACTIVATIONS = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "silu": lambda x: x * sigmoid(x),
+}
+
+
+def recall(kind: str, below: np.ndarray, state: np.ndarray, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a cell puts out and its next state, of what its input and its state make, in PyTorch's order of gates."""
+    if kind == "gru":
+        (a, b, c), (d, e, f) = np.split(below, 3, axis=1), np.split(state, 3, axis=1)
+        candidate, update = np.tanh(c + sigmoid(a + d) * f), sigmoid(b + e)
+        out = candidate + update * (hidden - candidate)
+        return out, out
+    enter, forget, candidate, leave = np.split(below + state, 4, axis=1)
+    memory = sigmoid(forget) * np.split(hidden, 2, axis=1)[1] + sigmoid(enter) * np.tanh(candidate)
+    out = sigmoid(leave) * np.tanh(memory)
+    return out, np.concatenate([out, memory], axis=1)
+
+
 def plain(tensors: dict, facts: dict, observations: np.ndarray, hidden: np.ndarray) -> tuple[np.ndarray, ...]:
     """Outputs of the last layer, actions, and the state after them, in float64."""
 
@@ -33,15 +54,18 @@ def plain(tensors: dict, facts: dict, observations: np.ndarray, hidden: np.ndarr
     x = np.clip(x, -clip, clip)
     depth = len(facts["layers"].split(","))
     for i in range(depth):
-        if i == depth - 1 and facts.get("recurrent") == "gru":
-            # the cell stands before the last layer: gates in PyTorch's order, reset, update, candidate
-            below, state = (np.split(part, 3, axis=1) for part in (dense("policy.gru.ih", x), dense("policy.gru.hh", hidden)))
-            reset, update = sigmoid(below[0] + state[0]), sigmoid(below[1] + state[1])
-            candidate = np.tanh(below[2] + reset * state[2])
-            x = hidden = candidate + update * (hidden - candidate)
+        if i == depth - 1 and "recurrent" in facts:
+            # the cell stands before the last layer; of an LSTM the first half of the state is what it put out
+            cell = f"policy.{facts['recurrent']}"
+            state = dense(f"{cell}.hh", hidden[:, : int(facts["recurrent_size"])])
+            x, hidden = recall(facts["recurrent"], dense(f"{cell}.ih", x), state, hidden)
         x = dense(f"policy.{i}", x)
+        if f"policy.{i}.norm.weight" in tensors:
+            centred = x - x.mean(axis=1, keepdims=True)
+            x = centred / np.sqrt(np.mean(centred**2, axis=1, keepdims=True) + 1e-5)
+            x = x * tensors[f"policy.{i}.norm.weight"] + tensors[f"policy.{i}.norm.bias"]
         if i < depth - 1:
-            x = np.tanh(x) if facts["activation"] == "tanh" else np.maximum(x, 0)
+            x = ACTIVATIONS[facts["activation"]](x)
     if facts["head"] == "gaussian":
         low, high = numbers(facts["low"]), numbers(facts["high"])
         actions = low + (high - low) * (1 + np.tanh(x)) / 2 if facts["squash"] == "true" else np.clip(x, low, high)
@@ -74,7 +98,7 @@ def main() -> None:
     session = onnxruntime.InferenceSession(args.onnx, providers=["CPUExecutionProvider"])
     is_gaussian, remembers = facts["head"] == "gaussian", "recurrent" in facts
     raw_name = "mean" if is_gaussian else "logits"
-    size = int(facts.get("recurrent_size", 0))
+    size = int(facts.get("recurrent_size", 0)) * (2 if facts.get("recurrent") == "lstm" else 1)
     hidden, wanted_hidden = np.zeros((args.rows, size), np.float32), np.zeros((args.rows, size))
     error = apart = state_error = 0.0
     for _ in range(args.steps if remembers else 1):

@@ -51,6 +51,15 @@ describe("corral plan", () => {
     expect(stderr).toContain(text);
   });
 
+  test("flags of runs that say true or false may stand alone, for true", async () => {
+    const layers = (...flags: string[]) =>
+      plan("CartPole", "--train", "--algo", "dqn", "--layer-norm", ...flags).then(({ totalBytes }) => totalBytes);
+    const bytes = await layers("true");
+    expect(await layers()).toBe(bytes);
+    expect(await layers("--double-q", "--envs", "16")).toBe(await layers("true", "--envs", "16"));
+    expect(await layers("false")).toBeLessThan(bytes);
+  });
+
   test("says what options save: planning with them gives that", async () => {
     const set = ["--set", "snapshotEvery=10", "--set", "autoreset=same-step"];
     const all = await plan("Ant-v5", "--envs", "1000", ...set);
