@@ -24,7 +24,7 @@ def test_the_guide_runs(process_of_the_test, tmp_path: Path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CORRAL_DEVICE", "wasm")
     blocks = [block for block in BLOCKS if ON_RAY not in block]
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     run(blocks)
     said = capsys.readouterr().out
     assert "64 episodes of 50 steps ended" in said

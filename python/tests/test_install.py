@@ -20,7 +20,7 @@ mkdir -p "$3/node_modules/corral/bin" && touch "$3/node_modules/corral/package.j
 @pytest.fixture
 def nowhere(monkeypatch, tmp_path: Path) -> Path:
     """No copy in sight: not named, not in the project, not around the package."""
-    monkeypatch.delenv("CORRAL_PATH", raising=False)
+    monkeypatch.setenv("CORRAL_PATH", "")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_node, "__file__", str(tmp_path / "site-packages" / "corral" / "_node.py"))
     monkeypatch.setattr(_node, "_installed_from", list)
@@ -90,7 +90,8 @@ def test_what_cannot_be_installed_is_said(nowhere: Path):
 def test_an_old_node_is_refused(nowhere: Path, monkeypatch):
     (nowhere / "node").write_text("#!/bin/sh\necho v18.1.0\n")
     (nowhere / "node").chmod(0o755)
-    monkeypatch.delenv("CORRAL_NODE", raising=False)
+    # an empty variable is none
+    monkeypatch.setenv("CORRAL_NODE", "")
     with pytest.raises(CorralError) as caught:
         _node.find_node()
     assert caught.value.code == "no-node" and "18.1.0" in str(caught.value) and "nodejs.org" in str(caught.value)

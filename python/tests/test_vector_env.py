@@ -352,3 +352,26 @@ def test_a_fork_that_is_collected_in_the_midst_of_a_call(make, monkeypatch):
     assert envs.step(np.zeros((3, 1), np.float32))[0].shape == (3, 4)
     # what was left is closed by then
     assert envs._client.left == []
+
+
+def test_pictures(make):
+    envs = make(num_envs=2, render_mode="rgb_array", width=64, height=48)
+    assert envs.render_mode == "rgb_array" and envs.metadata["render_modes"] == ["rgb_array"]
+    assert envs.metadata["render_fps"] == 25
+    envs.reset(seed=1)
+    envs.set_state(worlds=[1], qpos=[0.5, 1.0])
+    upright, fallen = envs.render()
+    assert upright.shape == (48, 64, 3) and upright.dtype == np.uint8
+    assert len(np.unique(upright)) > 5 and (upright != fallen).any()
+    (again,) = envs.render(worlds=[1])
+    assert (again == fallen).all()
+    with envs.extract(1) as alone:
+        assert alone.render()[0].shape == (48, 64, 3)
+    assert refused(envs.render, worlds=[2]).code == "bad-world"
+
+
+def test_pictures_that_are_refused(make):
+    assert refused(make().render).code == "no-render-mode"
+    assert "opens no window" in str(refused(make, render_mode="human"))
+    assert "width is 0" in str(refused(make, render_mode="rgb_array", width=0))
+    assert refused(make, "Ant-v5", render_mode="rgb_array", camera_name="trak").code == "bad-option"

@@ -34,6 +34,8 @@ interface Framed {
   readonly center: Point;
   readonly radius: number;
   readonly base: readonly [number, number];
+  /** How high the ground of a world that is alone lay (m). */
+  readonly level: number;
   /** Where worlds of a grid stand, from the centre. */
   readonly worlds: readonly (readonly [number, number, number])[];
 }
@@ -45,6 +47,7 @@ export class Stage implements Disposable {
   readonly #ground: Ground | undefined;
   /** Worlds stand where they are on one terrain, and not in a grid. */
   #isShared = false;
+  #level = 0;
   #framed: Framed | undefined;
   #radius = 1;
 
@@ -83,6 +86,7 @@ export class Stage implements Disposable {
     this.#isShared = this.#ground !== undefined && worlds.every(({ ground }) => ground?.length === 3);
     worlds.forEach((pose, world) => {
       const shift = this.put(pose);
+      if (world === 0) this.#level = -shift[2];
       const { data } = this.oracle;
       const [xpos, xquat] = [data.xpos as Float64Array, data.xquat as Float64Array];
       for (let b = 0; b < nbody; b++) {
@@ -157,12 +161,13 @@ export class Stage implements Disposable {
   freeCamera(poses: Poses, aspect = 1): FreeCamera {
     const { model } = this.oracle;
     this.#framed ??= this.#frame(poses);
-    const { center, radius, base } = this.#framed;
+    const { center, radius, base, level } = this.#framed;
     const { azimuth, elevation, orthographic } = model.vis.global;
     // ours is no parallel view, whose fovy is a length
     const fovy = orthographic ? USUAL_FOVY : model.vis.global.fovy;
     const now = poses.worlds === 1 ? this.#base(poses) : base;
-    const lookat: Point = [center[0] + now[0] - base[0], center[1] + now[1] - base[1], center[2]];
+    const up = poses.worlds === 1 ? this.#level - level : 0;
+    const lookat: Point = [center[0] + now[0] - base[0], center[1] + now[1] - base[1], center[2] + up];
     const shown = { lookat, distance: (ROOM * radius) / Math.sin((fovy * Math.PI) / 360), azimuth, elevation, fovy };
     const distance = poses.worlds === 1 ? shown.distance : Math.min(shown.distance, this.#gridDistance(shown, aspect));
     const moving = Math.max(
@@ -201,7 +206,7 @@ export class Stage implements Disposable {
     const solid = scene.parts.filter((part) => !part.checker && isShown(part, this.#shown));
     const moving = solid.filter(({ body }) => scene.bodies[body].moves);
     const framed = moving.length > 0 ? moving : solid;
-    if (framed.length === 0) return { center: scene.center, radius: scene.extent, base: [0, 0], worlds: [] };
+    if (framed.length === 0) return { center: scene.center, radius: scene.extent, base: [0, 0], level: 0, worlds: [] };
     const low = [Infinity, Infinity, Infinity];
     const high = [-Infinity, -Infinity, -Infinity];
     const spheres: { at: number[]; r: number }[] = [];
@@ -229,7 +234,7 @@ export class Stage implements Disposable {
       const from = world * scene.bodies.length * BODY_FLOATS + first;
       return [0, 1, 2].map((i) => bodies[from + i] - center[i]) as [number, number, number];
     });
-    return { center, radius: Math.max(far, 1e-3), base: this.#base({ bodies }), worlds: around };
+    return { center, radius: Math.max(far, 1e-3), base: this.#base({ bodies }), level: this.#level, worlds: around };
   }
 
   #offset(world: number, worlds: number): [number, number, number] {

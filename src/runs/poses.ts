@@ -11,13 +11,14 @@ export type Actor = Policy | "random" | "none";
 
 const FIELDS = ["qpos", "mocap_pos", "mocap_quat"] as const;
 
-/** The poses of all worlds now. */
-export async function posesOf(env: VectorEnv): Promise<WorldPose[]> {
+/** The poses of all worlds now, or of chosen ones. */
+export async function posesOf(env: VectorEnv, worlds?: readonly number[]): Promise<WorldPose[]> {
   const names = FIELDS.filter((name) => env.stateNames.includes(name));
-  const values: Record<string, Float64Array> = await env.getState([...names, ...groundNames(env)]);
-  return Array.from({ length: env.numEnvs }, (_, world) => {
+  const values: Record<string, Float64Array> = await env.getState([...names, ...groundNames(env)], worlds);
+  const count = worlds?.length ?? env.numEnvs;
+  return Array.from({ length: count }, (_, world) => {
     const entries = names.map((name) => {
-      const width = values[name].length / env.numEnvs;
+      const width = values[name].length / count;
       return [name, values[name].slice(world * width, (world + 1) * width)];
     });
     // nothing is kept of a model whose bodies do not move

@@ -7,6 +7,7 @@ import type { ForkOptions } from "../env/host/time-travel.ts";
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import type { Space } from "../env/space/spaces.ts";
 import { planTable } from "../memory/table.ts";
+import type { EnvPictures } from "./env-pictures.ts";
 import { arrayTable, type ArrayRow, type ArrayTable, type Dtype } from "./mapped-file.ts";
 import { Kept, Served, type Arguments, type Calls, type Hold } from "./served.ts";
 import { StateExchange, type StateField } from "./state-exchange.ts";
@@ -18,6 +19,9 @@ interface InfoReply {
   readonly final?: readonly string[];
   readonly status?: true;
 }
+
+/** Makes what draws the worlds of an environment. */
+export type Paint = (env: VectorEnv) => Promise<EnvPictures>;
 
 /** A space as plain data. */
 function spaceFacts(space: Space): object {
@@ -32,6 +36,7 @@ function arraysOf(
   { spec, numEnvs, singleActionSpace, autoreset }: VectorEnv,
   float: Dtype,
   state: Omit<ArrayRow, "offset">,
+  pictures: EnvPictures | undefined,
 ): ArrayTable {
   const { shape } = spec;
   const row = (name: string, dtype: Dtype, ...rest: readonly number[]): Omit<ArrayRow, "offset"> => ({
@@ -58,6 +63,8 @@ function arraysOf(
     ...shape.terms.map((name) => row(`episode.terms.${name}`, float)),
     ...(endsInStep ? [row("final_obs", float, shape.nobs), ...columns("final", infoNames(spec))] : []),
     state,
+    // of one world at a time
+    ...(pictures ? [{ name: "picture", dtype: "uint8" as const, shape: [pictures.height, pictures.width, 3] }] : []),
   ]);
 }
 
@@ -72,23 +79,36 @@ export class ServedVec extends Served {
   readonly #mask: Uint8Array;
   readonly #status: Uint32Array;
   readonly #snapshots = new Kept<VecSnapshot>();
+  readonly #pictures: EnvPictures | undefined;
   #last: { readonly key: string; readonly reply: InfoReply } | undefined;
 
-  /** `hold` keeps what is forked from it for the same peer. */
-  static async create(env: VectorEnv, hold: Hold): Promise<ServedVec> {
-    // an array of each name: its length is what one world has
-    const values = await env.getState(env.stateNames, [0]);
-    const fields = env.stateNames.map((name) => ({ name, shape: [values[name].length], size: values[name].length }));
-    return new ServedVec(env, fields, hold);
+  /** `hold` keeps what is forked from it for the same peer; `paint` makes what draws its worlds. Owns the environment, also where it fails. */
+  static async create(env: VectorEnv, hold: Hold, paint?: Paint): Promise<ServedVec> {
+    try {
+      // an array of each name: its length is what one world has
+      const values = await env.getState(env.stateNames, [0]);
+      const fields = env.stateNames.map((name) => ({ name, shape: [values[name].length], size: values[name].length }));
+      return new ServedVec(env, fields, hold, await paint?.(env), paint);
+    } catch (error) {
+      await env.close();
+      throw error;
+    }
   }
 
-  private constructor(env: VectorEnv, fields: readonly StateField[], hold: Hold) {
+  private constructor(
+    env: VectorEnv,
+    fields: readonly StateField[],
+    hold: Hold,
+    pictures: EnvPictures | undefined,
+    paint: Paint | undefined,
+  ) {
     super();
+    this.#pictures = pictures;
     const { numEnvs, singleActionSpace: action, singleObservationSpace: observation } = env;
     this.#env = env;
     const float = env.observations instanceof Float64Array ? "float64" : "float32";
     const state = new StateExchange(env, fields, () => this.file);
-    this.arrays = arraysOf(env, float, state.array);
+    this.arrays = arraysOf(env, float, state.array, pictures);
     this.#actions = new (action.kind === "box" ? Float32Array : Int32Array)(numEnvs * action.size);
     this.#mask = new Uint8Array(numEnvs);
     this.#status = new Uint32Array(numEnvs);
@@ -124,14 +144,18 @@ export class ServedVec extends Served {
       fork: async ({ worlds, times, recorder }) => {
         const options = recorder === undefined ? {} : { recorder: recorder as ForkOptions["recorder"] };
         const forked = await env.fork(worlds as number[], times as number | undefined, options);
-        return hold(await ServedVec.create(forked, hold));
+        return hold(await ServedVec.create(forked, hold, paint));
       },
       seek: ({ step }) => this.#answer(() => env.seek(Number(step))),
       plan: () => ({ plan: env.plan, table: planTable(env.plan) }),
+      ...(pictures && {
+        render: async ({ world }) => this.file.write("picture", await pictures.draw(Number(world))),
+      }),
     };
   }
 
   protected release(): Promise<void> {
+    this.#pictures?.close();
     return this.#env.close();
   }
 

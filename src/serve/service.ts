@@ -11,7 +11,8 @@ import { MJ_OPTIONS } from "../model/options.ts";
 import { planKernelsOf, plannerOf, type PlanTarget } from "../sizing/plan.ts";
 import { Served, unknownCall, type Arguments, type Calls } from "./served.ts";
 import { ServedSimulation } from "./served-simulation.ts";
-import { ServedVec } from "./served-vec.ts";
+import type { PictureOptions } from "./env-pictures.ts";
+import { ServedVec, type Paint } from "./served-vec.ts";
 import { PROTOCOL, type ServeRequest } from "./wire.ts";
 
 export interface ServiceOptions {
@@ -104,8 +105,13 @@ export class Service {
   }
 
   async #makeVec(given: Arguments): Promise<object> {
-    const env = await makeVec(...(await this.#envAndOptions(given)));
-    return this.#hold(await ServedVec.create(env, (served) => this.#hold(served)));
+    const [id, options] = await this.#envAndOptions(given);
+    const { pictures } = given;
+    // what draws is loaded where somebody looks
+    const paint: Paint = async (env) =>
+      (await import("./env-pictures.ts")).EnvPictures.create(env, taskOf(id), pictures as PictureOptions);
+    const env = await makeVec(id, options);
+    return this.#hold(await ServedVec.create(env, (served) => this.#hold(served), pictures ? paint : undefined));
   }
 
   async #planVec(given: Arguments): Promise<object> {

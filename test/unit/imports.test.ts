@@ -29,7 +29,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   io: ["core"],
   scaffold: ["core", "model"],
   export: ["core", "rl", "io", "runs"],
-  serve: [...BELOW_ENV, "env", "sizing"],
+  serve: [...BELOW_ENV, "env", "sizing", "render", "runs"],
   render: ["core", "gpu", "memory", "model", "io"],
   view: [...BELOW_ENV, "record", "monitor", "crash", "env", "io", "render", "rl", "runs"],
   runs: [...BELOW_ENV, "render", "record", "env", "crash", "report", "bench", "sizing", "rl", "io"],

@@ -20,7 +20,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EFBIG)
 
 
 def _folder() -> str:
-    named = os.environ.get(FOLDER_VARIABLE)
+    named = os.environ.get(FOLDER_VARIABLE) or None
     if named is not None:
         return named
     return SHARED_MEMORY if os.path.isdir(SHARED_MEMORY) and os.access(SHARED_MEMORY, os.W_OK) else tempfile.gettempdir()

@@ -24,7 +24,7 @@ NODE_VARIABLE = "CORRAL_NODE"
 
 def find_node() -> str:
     """The path of a Node that is new enough. Throws ``CorralError`` no-node."""
-    wanted = os.environ.get(NODE_VARIABLE, "node")
+    wanted = os.environ.get(NODE_VARIABLE) or "node"
     node = shutil.which(wanted)
     least = ".".join(map(str, LEAST_NODE))
     remedy = f"Install Node {least} or newer (https://nodejs.org), or name it by {NODE_VARIABLE}."
@@ -46,7 +46,7 @@ def find_corral() -> Path:
 
     Throws ``CorralError`` no-corral.
     """
-    named = os.environ.get(PATH_VARIABLE)
+    named = os.environ.get(PATH_VARIABLE) or None
     if named is not None:
         if is_corral(Path(named)):
             return Path(named).resolve()

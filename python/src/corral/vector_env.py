@@ -31,6 +31,7 @@ MODES = {
     "same-step": AutoresetMode.SAME_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
+RENDER_MODES = ("rgb_array",)
 # Gymnasium's own values of the modes, too
 NAMES: dict[Any, str] = {each: name for name, mode in MODES.items() for each in (mode, mode.value)}
 
@@ -64,6 +65,9 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         autoreset_mode: the same by Gymnasium's name for it.
         episode_statistics: infos have ``episode`` where one ended. ``False`` leaves that name to Gymnasium's wrapper
             ``RecordEpisodeStatistics``, which refuses it otherwise.
+        render_mode: ``"rgb_array"``: ``render`` draws worlds, also without a screen.
+        width, height, camera_name: of those pictures, as Gymnasium's MuJoCo environments have them; without a name the
+            free camera, which follows what floats.
         options: every option of ``makeVec``, by its name or in snake_case: ``max_episode_steps``, ``device``, ``budget``.
 
     Raises:
@@ -82,17 +86,23 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         autoreset_mode: str | AutoresetMode | None = None,
         episode_statistics: bool = True,
         render_mode: str | None = None,
+        width: int = 480,
+        height: int = 480,
+        camera_name: str | None = None,
         **options: Any,
     ) -> None:
-        if render_mode is not None:
-            raise CorralError("bad-option", f"render_mode is {render_mode!r}; corral draws nothing for Gymnasium. Pass None.")
+        if render_mode not in (None, *RENDER_MODES):
+            raise CorralError("bad-option", f"render_mode is {render_mode!r}; corral opens no window. Pass 'rgb_array' or None.")
+        sides = {name: integer("bad-option", name, side) for name, side in (("width", width), ("height", height))}
+        pictures = None if render_mode is None else sides | ({} if camera_name is None else {"camera_name": camera_name})
         copy, episode_statistics = truth("copy", copy), truth("episode_statistics", episode_statistics)
         name = path_of("unknown-env", "the environment", env)
         autoreset = NAMES.get(autoreset if autoreset_mode is None else autoreset_mode, autoreset_mode or autoreset)
         client = Client()
         try:
             given = {**options, "num_envs": num_envs, "autoreset": autoreset}
-            self._begin(client, client.call("makeVec", env=name, options=given), copy, episode_statistics)
+            asked = {} if pictures is None else {"pictures": pictures}
+            self._begin(client, client.call("makeVec", env=name, options=given, **asked), copy, episode_statistics)
         except BaseException:
             client.close()
             raise
@@ -109,7 +119,12 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
         self.num_envs = int(facts["numEnvs"])
         # where Gymnasium's own vector environments have it too
         self.autoreset_mode = MODES[facts["autoreset"]]
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
+        self.render_mode = "rgb_array" if "picture" in self._arrays else None
+        self.metadata = {
+            "autoreset_mode": self.autoreset_mode,
+            "render_modes": list(RENDER_MODES),
+            "render_fps": round(1 / facts["dt"]),
+        }
         self.single_action_space = space_of(facts["action"])
         # columns of each group, where the task shows policies other things than critics
         self._groups = {name: slice(g["from"], g["from"] + g["size"]) for name, g in facts["groups"].items()}
@@ -346,6 +361,18 @@ class CorralVectorEnv(gym.vector.VectorEnv[Observations, Array, Array], Held):
     def set_attr(self, name: str, values: Any) -> None:
         """Sets a parameter of the task: one value, or one a world."""
         self.set_params(**{name: values})
+
+    def render(self, worlds: Sequence[int] | None = None) -> tuple[Array, ...]:
+        """A picture of each world as it is now, or of chosen ones: each ``[height, width, 3]``, bytes of red, green and blue."""
+        self._assert_idle("render")
+        if self.render_mode is None:
+            raise CorralError("no-render-mode", "this object was made without pictures. Pass render_mode='rgb_array' as it is made.")
+        pictures = []
+        for world in range(self.num_envs) if worlds is None else indices(worlds):
+            self._client.call("render", self._of, world=world)
+            # bytes of the file are truth values elsewhere
+            pictures.append(self._arrays["picture"].view(np.uint8).copy())
+        return tuple(pictures)
 
     def health(self) -> dict[str, Any]:
         """What went wrong in worlds so far: counts by status and by term, first and last occurrence, bundles."""

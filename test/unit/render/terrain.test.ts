@@ -93,6 +93,10 @@ test.each(["boxes", "field"] as const)("worlds are drawn where they stand on a t
   }
   expect(new Set(places.map(String)).size).toBeGreaterThan(2);
 
+  // a world that is alone is seen from as high above its ground, wherever that lies
+  const heights = worlds.map((world, w) => stage.freeCamera(stage.poses([world])).lookat[2] - places[w][2]);
+  for (const above of heights) expect(Math.abs(above - heights[0])).toBeLessThan(drawnPlace.value);
+
   // the ground is drawn once, for all
   const list = new DrawList();
   const boxes = (count: number) => {

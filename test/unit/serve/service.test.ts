@@ -135,3 +135,38 @@ test("an environment steps through a mapped file to the bits of the same one her
   expect((await peer.call("close", made.of)).ok).toEqual({});
   expect((await peer.call("step", made.of)).error?.code).toBe("unknown-handle");
 });
+
+test("worlds of an environment, and of what is forked from it, are drawn one at a time", async () => {
+  const peer = new Peer();
+  await peer.call("hello", undefined, { protocol: PROTOCOL });
+  const [width, height] = [48, 32];
+  const asked = { env: "InvertedPendulum-v5", options: { num_envs: 2, device: "wasm", threads: 1 } };
+  const wrong = { ...asked, pictures: { width, camera_name: "nowhere" } };
+  expect((await peer.call("makeVec", undefined, wrong)).error?.message).toContain('camera_name is "nowhere"');
+  const made = (await peer.call("makeVec", undefined, { ...asked, pictures: { width, height } })).ok!;
+  const table = rowOf(made.arrays, "picture");
+  expect(table).toMatchObject({ dtype: "uint8", shape: [height, width, 3] });
+
+  const drawn = async (of: number, path: string, world: number) => {
+    expect((await peer.call("render", of, { world })).ok).toEqual({});
+    const bytes = new Uint8Array(width * height * 3);
+    const file = openSync(path, "r");
+    readSync(file, bytes, 0, bytes.length, table.offset);
+    closeSync(file);
+    return bytes;
+  };
+  const path = fileFor(made.arrays);
+  await peer.call("map", made.of, { path });
+  const values = Float64Array.of(0.5, 1);
+  const file = openSync(path, "r+");
+  writeSync(file, values, 0, values.byteLength, rowOf(made.arrays, "values").offset);
+  closeSync(file);
+  await peer.call("setState", made.of, { fields: [["qpos", 2]], worlds: [1] });
+  const [upright, fallen] = [await drawn(made.of, path, 0), await drawn(made.of, path, 1)];
+  expect(new Set(upright).size).toBeGreaterThan(5);
+  expect(fallen).not.toEqual(upright);
+  expect((await peer.call("render", made.of, { world: 2 })).error?.code).toBe("bad-world");
+
+  const forked = (await peer.call("fork", made.of, { worlds: [1] })).ok!;
+  expect(rowOf(forked.arrays, "picture").offset).toBeLessThanOrEqual(table.offset);
+});
