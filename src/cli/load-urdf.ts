@@ -6,8 +6,9 @@ import { hostTree } from "../model/host-files.ts";
 import { treePath } from "../model/model-file.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { movedUrdf } from "../model/urdf.ts";
-import { collidingUrdf, mendUrdf } from "../scaffold/mended-urdf.ts";
+import { collidingUrdf, mendUrdf, type Mended } from "../scaffold/mended-urdf.ts";
 import { UsageError } from "./io.ts";
+import { meshFolderOf, withReadMeshes } from "./read-meshes.ts";
 import { writeOutput } from "./write-output.ts";
 
 /** A URDF that compiles, where it is, and what was mended in a copy of it. */
@@ -15,55 +16,74 @@ export interface LoadedUrdf {
   readonly model: Model;
   readonly file: string;
   readonly mends: readonly string[];
+  /** What was written: the copy, and a folder of its meshes. */
+  readonly made: readonly string[];
 }
 
 const refusedByMujoco = (error: unknown): error is CorralError =>
   error instanceof CorralError && error.code === "model-compile";
 
-/** What is seen may be in files that are missing, or that MuJoCo cannot read: then nothing collides. */
+/** What is seen may be in files that are missing, or that nothing here reads: then nothing collides. */
 const unread = (error: unknown): undefined => {
-  if (error instanceof UsageError) throw error;
+  if (error instanceof UsageError || (error instanceof CorralError && error.code === "mesh-reader-missing"))
+    throw error;
 };
+
+type Mend = (text: string) => Promise<Mended | undefined>;
 
 /**
  * The model of a URDF. Where MuJoCo refuses what a small mend ends, or nothing collides of what `stands`, a copy with that is written.
- * @throws CorralError model-compile, MuJoCo's words on the URDF as it was, where no mend helps
+ * @throws CorralError model-compile, MuJoCo's words on the URDF as it was, where no mend helps; mesh-reader-missing, bad-mesh
  */
 export async function loadUrdf(path: string, copy: string, stands = false): Promise<LoadedUrdf> {
   const isFile = /\.(urdf|xml)$/i.test(path) && existsSync(path);
   const colliding = () =>
-    stands && isFile ? mendedCopy(path, copy, collidingUrdf).catch(unread) : Promise.resolve(undefined);
+    stands && isFile
+      ? mendedCopy(path, copy, async (text) => collidingUrdf(text)).catch(unread)
+      : Promise.resolve(undefined);
   let model: Model;
   try {
     model = await loadModel(path);
   } catch (error) {
     if (!refusedByMujoco(error) || !isFile) throw error;
-    const mended = (await colliding()) ?? (await mendedCopy(path, copy, (text) => mendUrdf(text, error.message)));
+    const mended = (await colliding()) ?? (await mendedCopy(path, copy, mendFor(error, copy)));
     if (mended === undefined) throw error;
     return mended;
   }
-  return (await colliding()) ?? { model, file: path, mends: [] };
+  return (await colliding()) ?? { model, file: path, mends: [], made: [] };
 }
 
+/** What ends an error of MuJoCo's, in a copy. */
+const mendFor =
+  (error: CorralError, copy: string): Mend =>
+  async (text) =>
+    mendUrdf(text, error.message) ?? (await withReadMeshes(text, error.message, copy));
+
 /** The model of a copy with a mend, and with those that MuJoCo asks for then; undefined where there is none. */
-async function mendedCopy(path: string, copy: string, mend: typeof collidingUrdf): Promise<LoadedUrdf | undefined> {
+async function mendedCopy(path: string, copy: string, mend: Mend): Promise<LoadedUrdf | undefined> {
   const folder = treePath(dirname(copy));
+  const places = [copy, meshFolderOf(copy)];
+  const taken = places.filter((place) => existsSync(place));
+  const made = () => places.filter((place) => !taken.includes(place) && existsSync(place));
   let text = movedUrdf(readFileSync(path, "utf8"), treePath(resolve(path)), folder, hostTree(new Map()));
   const mends: string[] = [];
-  let mended = mend(text);
-  while (mended !== undefined) {
-    if (mends.length === 0 && existsSync(copy))
-      throw new UsageError(`${copy} is there already. Choose another name, or move it.`);
-    text = mended.text;
-    mends.push(mended.note);
-    try {
+  try {
+    for (let mended = await mend(text); mended !== undefined; mended = await mend(text)) {
+      if (taken.length > 0) throw new UsageError(`${taken[0]} is there already. Choose another name, or move it.`);
+      text = mended.text;
+      mends.push(mended.note);
       writeOutput(copy, text);
-      return { model: await loadModel(copy), file: copy, mends };
-    } catch (error) {
-      rmSync(copy, { force: true });
-      if (!refusedByMujoco(error)) throw error;
-      mended = mendUrdf(text, error.message);
+      try {
+        return { model: await loadModel(copy), file: copy, mends, made: made() };
+      } catch (error) {
+        if (!refusedByMujoco(error)) throw error;
+        mend = mendFor(error, copy);
+      }
     }
+  } catch (error) {
+    for (const one of made()) rmSync(one, { recursive: true, force: true });
+    throw error;
   }
+  for (const one of made()) rmSync(one, { recursive: true, force: true });
   return undefined;
 }

@@ -82,7 +82,7 @@ export async function run(args: string[]): Promise<number> {
     writeOutput(file, text);
   } catch (error) {
     // what belongs to a task that is not there would be in the way of another try
-    for (const one of [beside?.file, ...made]) if (one !== undefined) rmSync(one, { force: true });
+    for (const one of [beside?.file, ...made]) if (one !== undefined) rmSync(one, { recursive: true, force: true });
     throw error;
   }
   if (values.json) printJson({ file, notes });
@@ -202,10 +202,12 @@ function otherRobots({ model }: Robot): string[] {
 const throughGround = (robot: Robot): string[] =>
   baseOf(robot)
     .feet.filter((foot) => !meetsGround(robot.model, foot))
-    .map(
-      (foot) =>
-        `Its foot ${inLine(robot.model.names.body[foot] || String(foot))} goes through the ground: contype and conaffinity of the two have no bit in common. Change them in the model.`,
-    );
+    .map((foot) => {
+      const name = inLine(robot.model.names.body[foot] || String(foot));
+      return robot.model.body_geomnum[foot] === 0
+        ? `Its foot ${name} goes through the ground: it has no shape that collides. Give it one.`
+        : `Its foot ${name} goes through the ground: contype and conaffinity of the two have no bit in common. Change them in the model.`;
+    });
 
 /** A task for an MJCF that lacks a floor, or a pose to start from: a scene with both is written, and a task for that. */
 async function ofMjcf(
@@ -286,8 +288,8 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     );
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
-  const { model, file: urdf, mends } = await loadUrdf(path, join(folder, `${name}.urdf`), kind !== "reach");
-  const made = mends.length > 0 ? [scene, urdf] : [scene];
+  const { model, file: urdf, mends, ...loaded } = await loadUrdf(path, join(folder, `${name}.urdf`), kind !== "reach");
+  const made = [scene, ...loaded.made];
   const file = besides(folder, resolve(urdf)).replace(/^\.\//, "");
   const isFree = kind !== "reach" && !model.jnt_type.includes(0);
   try {
@@ -309,7 +311,7 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
       ],
     };
   } catch (error) {
-    for (const one of made) rmSync(one, { force: true });
+    for (const one of made) rmSync(one, { recursive: true, force: true });
     throw error;
   }
 }

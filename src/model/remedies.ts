@@ -30,7 +30,7 @@ const UNREAD = /\.(dae|glb|gltf|ply|fbx|3mf|step|stp|wrl|3ds)$/i;
 /** What to do about the format of a file; "" where it is read. */
 export function formatRemedy(file: string): string {
   if (!UNREAD.test(file)) return "";
-  return ` MuJoCo does not read ${endingOf(file).toLowerCase()}: convert it to STL or OBJ, and name that.`;
+  return ` MuJoCo does not read ${endingOf(file).toLowerCase()}: convert it to STL or OBJ, and name that (corral new-task converts .dae and .ply of a URDF).`;
 }
 
 /** What to do about a missing file that is there in another case of its ending; "" where it is not. */

@@ -24,9 +24,12 @@ const PACKAGE = /^(?:package:\/|file:\/\/.*\/share)\/([^/]*)\/+(.*)$/;
 export function placesInPackages(name: string, file: string): string[] | undefined {
   const [, pack, rest] = PACKAGE.exec(name) ?? [];
   if (pack === undefined || rest === undefined) return undefined;
+  // of "package:///PATH" the name of the package is left out, or is the first part of the path
+  const named = pack === "" ? (placesInPackages(`package://${rest}`, file) ?? []) : [];
   return [
     ...foldersAbove(file).flatMap((folder) => [`/${folder}/${pack}/${rest}`, `/${folder}/${rest}`]),
     ...packagePaths().map((folder) => `/${folder}/${pack}/${rest}`),
+    ...named,
   ].map((path) => path.replace(/^\/+/, "/"));
 }
 
@@ -57,6 +60,7 @@ const known = new WeakMap<FileTree, Map<string, readonly string[]>>();
 /** Where a mesh is in a package further down. */
 function placeBelow(name: string, file: string, tree: FileTree): string | undefined {
   const [, pack, rest] = PACKAGE.exec(name) ?? [];
+  if (pack === "") return placeBelow(`package://${rest}`, file, tree);
   if (!pack) return undefined;
   const of = known.get(tree) ?? new Map<string, readonly string[]>();
   known.set(tree, of);
@@ -94,17 +98,24 @@ const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])([^"']*)\2/g;
 /** Whether a name says by which means a file is had: MuJoCo looks in no folder for it. */
 export const hasScheme = (name: string): boolean => /^[a-z]+:\/\//.test(name);
 
-/** Meshes of such names in a text that `withMeshPaths` made, which are nowhere; MuJoCo takes none that only show from a URDF. */
-export const unplacedMeshes = (xml: string): string[] =>
-  [
-    ...withoutComments(xml)
-      .replace(/<visual\b[^]*?<\/visual>/g, "")
-      .matchAll(MESH),
-  ]
-    .map(([, , , name]) => name)
-    .filter(hasScheme);
+/** Names of the meshes of a URDF that MuJoCo reads: of those that only show none, unless it is told to keep them. */
+export function meshesOf(xml: string): string[] {
+  const isSeen = /<compiler\b[^>]*\bdiscardvisual\s*=\s*["']false/.test(xml);
+  const said = withoutComments(xml).replace(isSeen ? "" : /<visual\b[^]*?<\/visual>/g, "");
+  return [...said.matchAll(MESH)].map(([, , , name]) => name);
+}
+
+/** Those in a text that `withMeshPaths` made which are nowhere. */
+export const unplacedMeshes = (xml: string): string[] => meshesOf(xml).filter(hasScheme);
 
 const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])([^"']*)\2/;
+
+/** The folder, from that of the file, in which a URDF says that its meshes are. */
+export const meshFolder = (xml: string): string => FOLDER.exec(xml)?.[3] ?? "";
+
+/** The text of a URDF with other names of its meshes. */
+export const renamedMeshes = (xml: string, rename: (name: string) => string): string =>
+  xml.replace(MESH, (_, head: string, quote: string, name: string) => `${head}${quote}${rename(name)}${quote}`);
 
 /**
  * The text of a URDF with the paths of its meshes relative to itself, and MuJoCo told to keep them; any other text, and
@@ -123,10 +134,9 @@ export function withMeshPaths(xml: string, file: string, tree: FileTree): string
     const names = [...xml.matchAll(MESH)].map(([, , , name]) => name);
     if (isAbsolute(folder) || names.every((name) => place(name) === firstThere([below(name)], tree))) return xml;
   }
-  const placed = xml.replace(FOLDER, "$1").replace(MESH, (_, head: string, quote: string, name: string) => {
+  const placed = renamedMeshes(xml.replace(FOLDER, "$1"), (name) => {
     const at = place(name);
-    const path = at === undefined ? name : posix.relative(dirname(`/${file}`), `/${at}`);
-    return `${head}${quote}${path}${quote}`;
+    return at === undefined ? name : posix.relative(dirname(`/${file}`), `/${at}`);
   });
   return withCompiler(placed, 'strippath="false"');
 }
@@ -148,9 +158,7 @@ export function movedUrdf(xml: string, file: string, folder: string, tree: FileT
     return placed.replace(FOLDER, (tag, head: string) => tag.slice(0, head.length) + ` meshdir="${from(kept[3])}"`);
   // MuJoCo is told to look for the last part of each path beside the URDF
   if (/<compiler\b[^>]*\bstrippath\s*=\s*["']true/.test(placed)) return withCompiler(placed, `meshdir="${from(".")}"`);
-  return placed.replace(MESH, (tag, head: string, quote: string, name: string) =>
-    hasScheme(name) || isAbsolute(name) ? tag : `${head}${quote}${from(name)}${quote}`,
-  );
+  return renamedMeshes(placed, (name) => (hasScheme(name) || isAbsolute(name) ? name : from(name)));
 }
 
 /** A tree whose URDFs, which an MJCF may attach, have the paths of their meshes as `withMeshPaths` makes them. */

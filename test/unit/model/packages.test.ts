@@ -123,9 +123,15 @@ describe("a URDF", () => {
     ["beside its package", "ws2/r.urdf", "ws2/r_description/meshes/collision/a.obj"],
     ["of a package that was installed elsewhere", "ws3/r.urdf", "ws3/r_description/meshes/collision/a.obj"],
     ["in a package further down", "ws4/arms/one/arm/r.urdf", "ws4/hands/two/r_description/meshes/collision/a.obj"],
+    ["with a third slash", "ws5/other/urdf/r.urdf", "ws5/other/meshes/collision/a.obj"],
+    ["with a third slash, further down", "ws6/one/r.urdf", "ws6/two/three/r_description/meshes/collision/a.obj"],
   ])("finds meshes of package:// %s", async (where, file, mesh) => {
     put(mesh, TET);
-    const root = where.startsWith("of") ? "file:///home/someone/install/share" : "package:/";
+    const root = where.startsWith("of")
+      ? "file:///home/someone/install/share"
+      : where.startsWith("with a third")
+        ? "package://"
+        : "package:/";
     const model = await loadModel(put(file, urdf(`${root}/r_description/meshes/collision/a.obj`)));
     expect([model.nmesh, model.ngeom]).toEqual([1, 1]);
     using oracle = await createOracle(model);

@@ -1,0 +1,57 @@
+// meshes of a URDF that MuJoCo does not read, written beside a copy of it as OBJ
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { CorralError } from "../core/errors.ts";
+import { inLine } from "../core/show.ts";
+import { meshesOf, meshFolder, renamedMeshes } from "../model/urdf.ts";
+import { isForAssimp, meshAsObj } from "../scaffold/mesh-as-obj.ts";
+import type { Mended } from "../scaffold/mended-urdf.ts";
+import { writeOutput } from "./write-output.ts";
+
+/** Where the meshes of a copy are written. */
+export const meshFolderOf = (copy: string): string => copy.replace(/\.urdf$/, "-meshes");
+
+/**
+ * The text of a copy with the meshes that collide read by Assimp, where MuJoCo said that it reads one of them not; undefined
+ * where none is of a kind that is read so.
+ * @throws CorralError missing-file, mesh-reader-missing, bad-mesh, output-not-written
+ */
+export async function withReadMeshes(text: string, said: string, copy: string): Promise<Mended | undefined> {
+  if (!/(?:no decoder found|decoder failed) for mesh file/.test(said)) return undefined;
+  const folder = meshFolderOf(copy);
+  const from = resolve(dirname(copy), meshFolder(text));
+  const written = new Map<string, string>();
+  for (const name of new Set(meshesOf(text))) {
+    const path = resolve(from, name);
+    if (!existsSync(path)) {
+      // MuJoCo tells of its kind alone
+      if (!isForAssimp(name, new Uint8Array())) continue;
+      throw new CorralError("missing-file", `the URDF names the file "${inLine(name)}", which cannot be read.`, {
+        file: name,
+      });
+    }
+    const bytes = readFileSync(path);
+    if (!isForAssimp(name, bytes)) continue;
+    const obj = await meshAsObj(basename(name), bytes);
+    mkdirSync(folder, { recursive: true });
+    const file = unused(basename(name).replace(/\.[^.]*$/, ""), [...written.values()]);
+    writeOutput(join(folder, file), obj);
+    written.set(name, file);
+  }
+  if (written.size === 0) return undefined;
+  const inFolder = relative(from, folder).replaceAll("\\", "/");
+  const next = renamedMeshes(text, (name) => {
+    const file = written.get(name);
+    return file === undefined ? name : `${inFolder}/${file}`;
+  });
+  const many = written.size === 1 ? "a mesh that MuJoCo does not read is" : "meshes that MuJoCo does not read are";
+  return { text: next, note: `${many} in ${basename(folder)}, as OBJ` };
+}
+
+/** The name of an OBJ that is not among others. */
+function unused(stem: string, taken: readonly string[]): string {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? `${stem}.obj` : `${stem}-${n}.obj`;
+    if (!taken.some((other) => other.toLowerCase() === name.toLowerCase())) return name;
+  }
+}

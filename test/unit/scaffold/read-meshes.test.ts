@@ -1,0 +1,131 @@
+// URDFs whose links collide as meshes that MuJoCo has no reader for get a copy with these as OBJ, of the same size and place
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { loadModel } from "../../../src/model/model.ts";
+import { isForAssimp, meshAsObj } from "../../../src/scaffold/mesh-as-obj.ts";
+import { openCli } from "../../support/cli-process.ts";
+
+let folder: string;
+let cli: ReturnType<typeof openCli>;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "corral-meshes-"));
+  cli = openCli(folder);
+});
+afterAll(() => {
+  cli.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A box from corner to corner, as its eight corners and twelve triangles. */
+const box = ([x, y, z]: readonly number[], [u, v, w]: readonly number[]) => ({
+  corners: [x, u].flatMap((a) => [y, v].flatMap((b) => [z, w].map((c) => [a, b, c]))),
+  faces: ["013", "032", "467", "475", "041", "145", "236", "637", "026", "064", "157", "173"].map((face) =>
+    face.split("").map(Number),
+  ),
+});
+const LOW = [-0.1, -0.2, -0.4];
+const HIGH = [0.1, 0.3, 0.05];
+const { corners, faces } = box(LOW, HIGH);
+
+const ply = `ply
+format ascii 1.0
+element vertex 8
+property float x
+property float y
+property float z
+element face 12
+property list uchar int vertex_indices
+end_header
+${corners.map((corner) => corner.join(" ")).join("\n")}
+${faces.map((face) => `3 ${face.join(" ")}`).join("\n")}
+`;
+const stl = `solid box
+${faces
+  .map(
+    (face) =>
+      `facet normal 0 0 0\nouter loop\n${face.map((i) => `vertex ${corners[i].join(" ")}`).join("\n")}\nendloop\nendfacet`,
+  )
+  .join("\n")}
+endsolid box
+`;
+/** In centimetres, and half as large in the node that shows it; `up` is what its author's program drew upwards. */
+const dae = (up: string, meter = 0.01) => `<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="u" meter="${meter}"/><up_axis>${up}</up_axis></asset>
+<library_geometries><geometry id="g" name="g"><mesh>
+<source id="p"><float_array id="a" count="24">${corners
+  .flat()
+  .map((x) => (2 * x) / meter)
+  .join(" ")}</float_array>
+<technique_common><accessor source="#a" count="8" stride="3"><param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="12"><input semantic="VERTEX" source="#v" offset="0"/><p>${faces.flat().join(" ")}</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s" name="s"><node id="n" name="n"><matrix>0.5 0 0 0 0 0.5 0 0 0 0 0.5 0 0 0 0 1</matrix>
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>`;
+
+const inertial = `<inertial><mass value="2"/><inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial>`;
+const urdf = (mesh: string) => `<robot name="r">
+  <link name="base">${inertial}<collision><geometry><box size=".4 .3 .1"/></geometry></collision></link>
+  <link name="leg">${inertial}<visual><geometry><mesh filename="gone.dae"/></geometry></visual>
+    <collision><geometry><mesh filename="${mesh}"/></geometry></collision></link>
+  <joint name="hip" type="revolute"><parent link="base"/><child link="leg"/><origin xyz="0 .2 0"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" velocity="5"/></joint></robot>`;
+
+test.each([
+  ["zup", "box.dae", dae("Z_UP")],
+  ["yup", "box.DAE", dae("Y_UP", 0.001)],
+  ["points", "box.ply", ply],
+  ["text", "box.stl", stl],
+])("a mesh of %s", async (name, mesh, bytes) => {
+  writeFileSync(join(folder, mesh), bytes);
+  writeFileSync(join(folder, `${name}-given.urdf`), urdf(mesh));
+  const { code, stdout, stderr } = await cli.run("new-task", name, "--robot", `${name}-given.urdf`, "--kind", "reach");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain(`a mesh that MuJoCo does not read is in ${name}-meshes, as OBJ.`);
+  expect(existsSync(join(folder, `${name}-meshes/box.obj`))).toBe(true);
+  const model = await loadModel(join(folder, `${name}.xml`));
+  const geom = model.geom_dataid.indexOf(0);
+  const size = HIGH.map((high, i) => high - LOW[i]);
+  const center = HIGH.map((high, i) => (high + LOW[i]) / 2);
+  // MuJoCo turns a mesh to the axes of its inertia
+  const sorted = (x: ArrayLike<number>) => Array.from(x).sort((a, b) => a - b);
+  const half = Array.from(model.geom_aabb.subarray(6 * geom + 3, 6 * geom + 6));
+  sorted(half).forEach((x, i) => expect(x).toBeCloseTo(sorted(size)[i] / 2, 5));
+  center.forEach((x, i) => expect(model.geom_pos[3 * geom + i]).toBeCloseTo(x, 5));
+});
+
+test("two of one name are two files, one that is not there or no mesh is named, and nothing is left", async () => {
+  const two = urdf("a/box.dae").replace('box size=".4 .3 .1"', 'mesh filename="box.dae"');
+  writeFileSync(join(folder, "two-given.urdf"), two.replace("a/box.dae", "./box.ply"));
+  writeFileSync(join(folder, "box.dae"), dae("Z_UP"));
+  writeFileSync(join(folder, "box.ply"), ply);
+  expect((await cli.run("new-task", "two", "--robot", "two-given.urdf", "--kind", "reach")).code).toBe(0);
+  expect(readFileSync(join(folder, "two.urdf"), "utf8")).toMatch(/two-meshes\/box\.obj[^]*two-meshes\/box-2\.obj/);
+  writeFileSync(join(folder, "bad.dae"), "<COLLADA>");
+  for (const [mesh, code, words] of [
+    ["gone2.dae", "missing-file", `the file "gone2.dae"`],
+    ["bad.dae", "bad-mesh", "bad.dae cannot be read as a mesh"],
+  ]) {
+    writeFileSync(join(folder, "refused-given.urdf"), urdf(mesh));
+    const refused = await cli.run("new-task", "refused", "--robot", "refused-given.urdf", "--kind", "reach");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`[${code}] `)]);
+    expect(refused.stderr).toContain(words);
+    for (const left of ["refused.urdf", "refused-meshes", "refused.xml"])
+      expect(existsSync(join(folder, left))).toBe(false);
+  }
+});
+
+test("binary STL is MuJoCo's to read, and points without faces are no mesh", async () => {
+  const binary = new Uint8Array(84 + 50);
+  binary.set(new TextEncoder().encode("solid by a program"));
+  new DataView(binary.buffer).setUint32(80, 1, true);
+  expect(isForAssimp("a.stl", binary)).toBe(false);
+  expect(isForAssimp("a.STL", new TextEncoder().encode(stl))).toBe(true);
+  expect(isForAssimp("a.obj", new Uint8Array())).toBe(false);
+  const cloud = ply.replace("element face 12", "element face 0").split("\n3 ")[0];
+  await expect(meshAsObj("cloud.ply", new TextEncoder().encode(cloud))).rejects.toMatchObject({ code: "bad-mesh" });
+});
