@@ -173,6 +173,8 @@ function traceKernels(
   const form = {
     unroll: spec.unrolled?.(emission.target) ?? true,
     roomy: emission.roomy,
+    // other software drivers compile long arrays for minutes, and GPUs have less memory for each world
+    hasArena: emission.mostPrivate !== undefined,
     wide: spec.wide?.(emission.target) ?? false,
   };
   for (const source of spec.kernels) {

@@ -8,6 +8,8 @@ export interface KernelForm {
   readonly loops: boolean;
   /** Whether a world has private memory for matrices over pairs of bodies. */
   readonly hasRoom: boolean;
+  /** Whether an arena of a CPU's memory has it. */
+  readonly hasArena: boolean;
   /**
    * The least R that numbers resolve, relative to J M⁻¹ Jᵀ. MuJoCo's R follows from diagApprox, which may be wrong by any
    * factor: 0 for a body that turns about its centre of mass. With a smaller R the Hessian loses M to rounding; with this
@@ -32,11 +34,12 @@ export const hasLoops = (): boolean => !current().unroll;
 
 /** The form of a model's kernel that is being traced. */
 export function formOf(model: Model): KernelForm {
-  const { exact, unroll, roomy } = current();
+  const { exact, unroll, roomy, hasArena } = current();
   const ofHessians = exact ? (unroll ? 1e-12 : 1e-10) : unroll ? 2e-7 : 2e-5;
   return {
     loops: hasLoops(),
     hasRoom: roomy,
+    hasArena,
     // PGS adds R to J M⁻¹ Jᵀ and inverts blocks of that alone
     resolvedCompliance: model.opt.solver === mjtSolver.PGS ? 0 : ofHessians,
     stiffCompliance: exact ? 1e-12 : 2e-7,

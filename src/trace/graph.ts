@@ -20,6 +20,8 @@ export interface TraceForm {
   readonly unroll?: boolean;
   /** Whether private memory is that of a CPU: WebAssembly's and JavaScript's. */
   readonly roomy?: boolean;
+  /** Whether what private memory has no room for lies in an arena, of a CPU's memory. */
+  readonly hasArena?: boolean;
   /** Float64 between what is read and written, which stays float32; WebAssembly and JavaScript can. Not beside `exact`. */
   readonly wide?: boolean;
 }
@@ -49,6 +51,8 @@ export class Trace {
   readonly wide: boolean;
   /** Whether private memory is that of a CPU. */
   readonly roomy: boolean;
+  /** Whether more of a CPU's memory is an arena. */
+  readonly hasArena: boolean;
   nodes = 0;
   /** The loops of the program around this point, innermost last: `each` whether unrolled or not, and `loop`. */
   readonly nest: ("each" | "loop")[] = [];
@@ -61,6 +65,7 @@ export class Trace {
     this.wide = options.wide === true && options.exact !== true;
     this.exact = options.exact === true || this.wide;
     this.roomy = options.roomy ?? false;
+    this.hasArena = options.hasArena ?? false;
     for (const { name, type } of options.params ?? []) this.param(name, type);
   }
 

@@ -48,7 +48,7 @@ const TURN = { SMOOTH: 0, NEWTON: 1, IMPLICIT: 2, END: 3 } as const;
  * and a gradient as forces on dofs plus spatial forces on bodies: products with M, J and Jᵀ are then sums over the trees.
  * Constraints between one moving body and the world add to that body's stiffness, and the articulated-body algorithm
  * solves the result; constraints between moving bodies are solved by a factor over themselves in float64 where they are few
- * (few-couplings.ts), by a Hessian over dofs where private memory is a CPU's or iterations are few, and few bodies are loose
+ * (few-couplings.ts), by a Hessian over dofs where private memory is a CPU's, iterations are few or contacts many, and few bodies are loose
  * (dof-hessian.ts), else by conjugate gradients around it (coupling.ts).
  */
 export class BodySpace implements SolverSpace {

@@ -41,6 +41,11 @@ const MOST_DOFS = TILE * MOST_TILES;
  * those of inner conjugate gradients are. It is in an arena there, to which contacts add their squares: 14 KB a world for 22 dofs.
  */
 const MOST_DOFS_AWAY = 48;
+/**
+ * Contacts where a model starts from which conjugate gradients would be most of a step: each of some sixty turns visits all
+ * that couple bodies. The Hessian is in an arena of a CPU's memory then: 139 KB a world for 363 contacts of 23 dofs.
+ */
+const MANY_CONTACTS = 64;
 
 /** Bodies that float alone of a model; more of them touch each other in heaps, for which free-bodies.ts has blocks. */
 const MOST_LOOSE = 3;
@@ -48,10 +53,12 @@ const MOST_LOOSE = 3;
 /** Whether they are what a model is made of. */
 export const isLoose = (model: Model): boolean => loneBodies(model).length > MOST_LOOSE;
 
-/** Whether a model has few dofs. */
-export const factorsOverDofs = ({ form, model }: ModelView): boolean =>
-  (form.hasRoom ? model.nv <= MOST_DOFS : model.opt.iterations < FEW_ITERATIONS && model.nv <= MOST_DOFS_AWAY) &&
-  model.ntree <= MOST_TILES;
+/** Whether a model has few dofs, and without room of its own for a Hessian gains by one. */
+export function factorsOverDofs({ form, model }: ModelView): boolean {
+  const isCrowded = form.hasArena && (model.restContacts ?? 0) >= MANY_CONTACTS;
+  const gains = form.hasRoom || isCrowded || model.opt.iterations < FEW_ITERATIONS;
+  return gains && model.nv <= (form.hasRoom ? MOST_DOFS : MOST_DOFS_AWAY) && model.ntree <= MOST_TILES;
+}
 
 /**
  * M + diagonal + Jᵀ W J of all contacts and rows, as its Cholesky factor in tiles. A tile off the diagonal is there where
