@@ -25,6 +25,8 @@ export interface Command {
 
 /** The command line makes no sense; ends with exit code 2. */
 export class UsageError extends CorralError {
+  override name = "UsageError";
+
   constructor(text: string) {
     super("usage", text);
   }

@@ -12,6 +12,7 @@ export interface Holding {
 
 /** `budget-exceeded`: the plan needs more than the budget has left. Thrown before the first buffer. */
 export class BudgetExceededError extends CorralError {
+  override name = "BudgetExceededError";
   readonly plan: Plan;
   /** The plan as text. */
   readonly table: string;
@@ -43,6 +44,7 @@ export class BudgetExceededError extends CorralError {
 
 /** `limit-exceeded`: no split into shards meets the adapter's limits. Thrown before the first buffer. */
 export class LimitExceededError extends CorralError {
+  override name = "LimitExceededError";
   readonly plan: Plan;
   /** The plan as text. */
   readonly table: string;
@@ -56,7 +58,9 @@ export class LimitExceededError extends CorralError {
 }
 
 /** `allocation-refused`: the driver refused a buffer that the plan allowed. Everything was rolled back. */
-export class AllocationRefusedError extends CorralError {}
+export class AllocationRefusedError extends CorralError {
+  override name = "AllocationRefusedError";
+}
 
 /** Keeps properties out of what Node prints of an error that nobody caught: the message would be far above them. */
 export function keepShort(error: object, ...names: string[]): void {
