@@ -23,6 +23,7 @@ export {
   type PressureEvent,
   type PressureListener,
 } from "./memory/index.ts";
+export { hostBudget } from "./memory/host-budget.ts";
 export { plan, type PlanOptions, type PlanWithSavings } from "./sizing/plan.ts";
 
 export {

@@ -6,7 +6,10 @@ import type { WasmCost } from "./wasm-cost.ts";
 
 let budget: Budget | undefined;
 
-/** The budget that all batches on the CPU of this process share. */
+/**
+ * The budget that all batches and learners without an adapter share in this process: `device: "wasm"`, `"cpu"`, `"cpu-f64"`. Its `change`
+ * sets limit, watermarks and a listener.
+ */
 export function hostBudget(): Budget {
   if (budget === undefined) {
     const { bytes, available, source } = ofHost();

@@ -5,6 +5,7 @@ import { BudgetExceededError } from "../../../src/memory/errors.ts";
 import { reportMetrics, reportText } from "../../../src/memory/report.ts";
 import { planTable } from "../../../src/memory/table.ts";
 import { planBatch } from "../../../src/memory/plan.ts";
+import { hostBudget, makeVec } from "../../../src/index.ts";
 import { fakeGpu } from "../../support/fake-gpu.ts";
 
 /** A plan of exactly `bytes` bytes, a multiple of 16. */
@@ -272,4 +273,19 @@ describe("options of a budget that are none", () => {
   test.each([undefined, null, {}, "embedded"])("a device that is %j", async (device) => {
     await expect(createBudget(device as never)).rejects.toThrowError("[bad-option] device is");
   });
+});
+
+test("the budget of what runs without an adapter is public, reports what it holds and can be narrowed", async () => {
+  const budget = hostBudget();
+  const { limit, source, live } = budget.report();
+  await using envs = await makeVec("CartPole", { numEnvs: 8, device: "wasm", threads: 1 });
+  expect(budget.report().live - live).toBe(envs.plan.totalBytes);
+  expect(reportMetrics(budget.report())).toContain('holder="CartPole"');
+  budget.change({ limit: budget.report().live + 1024 });
+  try {
+    const refused = makeVec("CartPole", { numEnvs: 4096, device: "wasm", threads: 1 });
+    await expect(refused).rejects.toBeInstanceOf(BudgetExceededError);
+  } finally {
+    budget.change({ limit, source });
+  }
 });
