@@ -42,42 +42,66 @@ export function jointMotions(m: ModelView, d: WorldData, slots: ContactSlots) {
   return { cdof, root, com, signsAt: dofSigns(m, slots) };
 }
 
-/** Dofs that one follows the other without a branch, all of which move a contact or none. */
-interface DofPart {
+/** Dofs of a part that move a contact, or none of those from them on does. */
+export interface DofGroup {
   readonly dofs: readonly number[];
-  /** Of the bits of a contact. */
+  /** Of the bits of a contact. Where it does so do those before it in the part, by zeros if need be. */
   moves(bits: Int): Bool;
+}
+
+/**
+ * Dofs that one follows the other without a branch, in groups where they are a tree: those near its root alone move its first
+ * links. Trees that branch gain nothing by groups, and their code is longer.
+ */
+export interface DofPart {
+  readonly dofs: readonly number[];
+  readonly groups: readonly DofGroup[];
 }
 
 export interface DofParts {
   readonly parts: readonly DofPart[];
-  /** Which parts move the contact of a slot. */
+  /** Which groups move the contact of a slot. */
   bits(slot: Int): Int;
 }
 
 /** Most bits of a mask. */
-const MOST_PARTS = 31;
+const MOST_GROUPS = 31;
 
 /** The dofs of a model in their order, parted where its trees branch: a contact is moved by few of the parts. */
 export function dofParts(m: ModelView, slots: ContactSlots): DofParts {
-  const { nv, dof_parentid } = m.model;
+  const { nv, dof_parentid, dof_treeid } = m.model;
+  const treeOf = (i: number) => dof_treeid[i];
   const children = Array.from({ length: nv }, (_, i) => dof_parentid.filter((p) => p === i).length);
   const parts: number[][] = [];
   for (let i = 0; i < nv; i++) {
     if (i > 0 && dof_parentid[i] === i - 1 && children[i - 1] === 1) parts.at(-1)!.push(i);
     else parts.push([i]);
   }
-  if (parts.length > MOST_PARTS) return { parts: [{ dofs: parts.flat(), moves: () => true }], bits: () => 1 };
-  const all = slots.pairs.map((p) => {
-    const signs = pairDofs(m.model, p);
-    return parts.reduce((bits, dofs, k) => bits | (Number(dofs.some((i) => signs.has(i))) << k), 0);
-  });
+  const whole: DofPart = { dofs: parts.flat(), groups: [{ dofs: parts.flat(), moves: () => true }] };
+  if (parts.length > MOST_GROUPS) return { parts: [whole], bits: () => 1 };
+  const signs = slots.pairs.map((p) => pairDofs(m.model, p));
+  // of each part the last dof that moves a pair
+  const last = signs.map((of) => parts.map((dofs) => dofs.findLast((i) => of.has(i)) ?? -1));
+  const ends = new Set(last.flat());
+  const isTree = (dofs: readonly number[]) => parts.filter(([i]) => treeOf(i) === treeOf(dofs[0])).length === 1;
+  const cut = (dofs: readonly number[]) =>
+    dofs.reduce<number[][]>((groups, i, k) => {
+      if (k === 0 || (isTree(dofs) && ends.has(i - 1))) groups.push([i]);
+      else groups.at(-1)!.push(i);
+      return groups;
+    }, []);
+  const fine = parts.map(cut);
+  const groups = fine.flat().length > MOST_GROUPS ? parts.map((dofs) => [dofs]) : fine;
+  const firsts = groups.flatMap((of, part) => of.map((dofs) => ({ part, first: dofs[0] })));
+  const all = last.map((of) => firsts.reduce((bits, { part, first }, k) => bits | (Number(of[part] >= first) << k), 0));
   const mask = slots.table("con_parts", (k) => all[k], "i32");
   const sometimes = (bit: number) => (all.some((x) => x & bit) ? (bits: Int) => ne(band(bits, bit), 0) : () => false);
+  const movesOf = (bit: number) => (all.every((x) => x & bit) ? () => true : sometimes(bit));
+  let k = 0;
   return {
-    parts: parts.map((dofs, k) => ({
+    parts: parts.map((dofs, at) => ({
       dofs,
-      moves: all.every((x) => x & (2 ** k)) ? () => true : sometimes(2 ** k),
+      groups: groups[at].map((of) => ({ dofs: of, moves: movesOf(2 ** k++) })),
     })),
     bits: (slot) => {
       const bits = mask(slot);

@@ -17,7 +17,7 @@ import {
 } from "../../trace/scalar.ts";
 import type { ContactLaw } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
-import type { DofParts } from "../constraint/dof-signs.ts";
+import type { DofPart, DofParts } from "../constraint/dof-signs.ts";
 import type { Field, ModelView } from "../view.ts";
 import { DiagA } from "./diag-a.ts";
 import type { PartedHessian } from "./parted-hessian.ts";
@@ -59,81 +59,124 @@ export class PartedJacobian {
   contact(slot: Int, index: Int, isFirst: boolean): KeptContact {
     const made = this.#bits(slot);
     const bits = isFirst || !isNode(made) ? made : this.#keptBits.get(index);
-    const moves = this.#parts.map((part) => part.moves(bits));
     if (isFirst) {
       if (isNode(made)) this.#keptBits.set(index, made);
       const column = this.#contacts.column(slot);
-      const keep = (i: number) => column(i).forEach((x, k) => this.#kept[i][k].set(index, x));
-      this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(keep)));
+      this.#eachDof(bits, (i) => column(i).forEach((x, k) => this.#kept[i][k].set(index, x)));
     }
     return {
-      times: (x) => this.#times(index, moves, x),
-      diagA: () => this.#diagA(slot, index, moves),
-      clear: (isMovable) => this.#clear(index, moves, isMovable),
-      addTo: (grad, H, law) => this.#addTo(grad, H, law, index, moves),
+      times: (x) => this.#times(index, bits, x),
+      diagA: () => this.#diagA(slot, index, bits),
+      clear: (isMovable) => this.#clear(index, bits, isMovable),
+      addTo: (grad, H, law) => this.#addTo(grad, H, law, index, bits),
     };
+  }
+
+  /** Visits the dofs of a part that move a contact, group by group; `then` follows where there are any. */
+  #eachGroup({ groups }: DofPart, bits: Int, visit: (dofs: readonly number[]) => void, then?: () => void): void {
+    const nest = (k: number) => {
+      if (k === groups.length) return;
+      // asked for here: few of all groups are
+      when(groups[k].moves(bits), () => {
+        visit(groups[k].dofs);
+        nest(k + 1);
+        if (k === 0) then?.();
+      });
+    };
+    nest(0);
+  }
+
+  /** The same of a part that moves it, without branches: of groups that do not `J` has zeros. */
+  #allDofs(
+    index: Int,
+    { groups }: DofPart,
+    bits: Int,
+    visit: (dofs: readonly number[], J: (dof: number) => readonly Scalar[]) => void,
+  ): void {
+    groups.forEach(({ dofs, moves }, k) => {
+      const isMoved = k === 0 || moves(bits);
+      visit(dofs, (i) => this.#column(i, index).map((x) => select(isMoved, x, 0)));
+    });
+  }
+
+  #eachDof(bits: Int, visit: (dof: number) => void): void {
+    this.#parts.forEach((part) => this.#eachGroup(part, bits, (dofs) => dofs.forEach(visit)));
   }
 
   #column(dof: number, index: Int): Scalar[] {
     return this.#kept[dof].map((x) => x.get(index));
   }
 
-  #times(index: Int, moves: readonly Bool[], x: Field): Scalar[] {
+  #times(index: Int, bits: Int, x: Field): Scalar[] {
     const totals = Array.from({ length: this.#contacts.dim }, () => variable("J_times", 0));
-    const addDof = (i: number) =>
-      this.#column(i, index).forEach((value, k) => totals[k].set(add(totals[k].get(), mul(value, x.at(i)))));
-    this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(addDof)));
+    const addDofs = (dofs: readonly number[]) => {
+      const columns = dofs.map((i) => this.#column(i, index));
+      totals.forEach((total, k) =>
+        total.set(dofs.reduce((t, i, at) => add(t, mul(columns[at][k], x.at(i))), total.get())),
+      );
+    };
+    for (const part of this.#parts) this.#eachGroup(part, bits, addDofs);
     return totals.map((t) => t.get());
   }
 
-  #diagA(slot: Int, index: Int, moves: readonly Bool[]): Scalar[] {
+  #diagA(slot: Int, index: Int, bits: Int): Scalar[] {
     const diagA = new DiagA(this.#m, this.#contacts.dim);
     const moved = this.#contacts.motions?.at(slot);
     const signs = this.#contacts.signs(slot);
     const addDof = (i: number) => diagA.add(i, moved?.(i, signs[i]), this.#column(i, index), square(signs[i]));
-    this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(addDof)));
+    this.#eachDof(bits, addDof);
     return diagA.get();
   }
 
-  #clear(index: Int, moves: readonly Bool[], isMovable: (direction: number) => Bool): void {
+  #clear(index: Int, bits: Int, isMovable: (direction: number) => Bool): void {
     const { dim } = this.#contacts;
     const movable = Array.from({ length: dim }, (_, k) => isMovable(k));
     // a world that skips this as all of its directions are movable would write what it holds
     const clearDof = (i: number) => this.#kept[i].forEach((x, k) => x.set(index, select(movable[k], x.get(index), 0)));
     when(not(movable.reduce(and)), () => {
-      this.#parts.forEach(({ dofs }, at) => when(moves[at], () => dofs.forEach(clearDof)));
+      this.#eachDof(bits, clearDof);
     });
   }
 
-  #addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw, index: Int, moves: readonly Bool[]): void {
+  #addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw, index: Int, bits: Int): void {
     const weigh = H && law.weighing?.();
     // made once, not in the branch of each part
     const entries = law.force.map((_, a) => law.force.map((__, b) => (H && !weigh ? law.hessian(a, b) : 0)));
-    this.#parts.forEach(({ dofs }, at) =>
-      when(moves[at], () => {
+    this.#parts.forEach((part, at) => {
+      const weighed = new Map<number, readonly Scalar[]>();
+      const weighDof = (j: number, J: readonly Scalar[]) => {
+        weighed.set(j, weigh?.(J) ?? J.map((_, a) => sum(J.map((value, b) => mul(entries[a][b], value)))));
+      };
+      const addEntries = (i: number, columns: readonly number[], J: readonly Scalar[]) => {
+        for (const j of columns) {
+          if (j > i || !H!.sparsity.has(i, j)) continue;
+          const e = H!.sparsity.index(i, j);
+          H!.entries.set(e, add(H!.entries.at(e), dotn(J, weighed.get(j)!)));
+        }
+      };
+      const addGroup = (dofs: readonly number[]) => {
         for (const i of dofs) grad.set(i, sub(grad.at(i), dotn(law.force, this.#column(i, index))));
         if (!H) return;
-        const weighed = dofs.map((j) => {
-          const J = this.#column(j, index);
-          return weigh?.(J) ?? J.map((_, a) => sum(J.map((value, b) => mul(entries[a][b], value))));
-        });
-        const addRow = (i: number) =>
-          dofs.forEach((j, k) => {
-            if (j > i || !H.sparsity.has(i, j)) return;
-            const e = H.sparsity.index(i, j);
-            H.entries.set(e, add(H.entries.at(e), dotn(this.#column(i, index), weighed[k])));
-          });
-        dofs.forEach(addRow);
-        // parts of one tree, or of two that touch
+        for (const j of dofs) weighDof(j, this.#column(j, index));
+        for (const i of dofs) addEntries(i, part.dofs, this.#column(i, index));
+      };
+      // parts of one tree, or of two that touch
+      const couple = () => {
         this.#parts.slice(at + 1).forEach((other, next) => {
-          const coupled = other.dofs.filter((i) => dofs.some((j) => H.sparsity.has(i, j)));
-          if (coupled.length === 0) return;
-          when(moves[at + 1 + next], () => {
-            H.couple(at + 1 + next, at);
-            coupled.forEach(addRow);
+          const to = at + 1 + next;
+          const isCoupled = (i: number) => part.dofs.some((j) => H!.sparsity.has(i, j));
+          if (!other.dofs.some(isCoupled)) return;
+          when(other.groups[0].moves(bits), () => {
+            H!.couple(to, at);
+            this.#allDofs(index, part, bits, (columns, J) => {
+              // those of the first group are there
+              if (columns !== part.groups[0].dofs) for (const j of columns) weighDof(j, J(j));
+              this.#allDofs(index, other, bits, (dofs, J) => dofs.forEach((i) => addEntries(i, columns, J(i))));
+            });
           });
         });
-      }),
-    );
+      };
+      this.#eachGroup(part, bits, addGroup, H && couple);
+    });
   }
 }
