@@ -36,6 +36,7 @@ import {
   vec,
 } from "./kept-searches.ts";
 import { lineOf } from "./newton.ts";
+import { isFlatPair } from "./margin-search.ts";
 import { MODE, MOST_TURNS, NEXT } from "./phases.ts";
 import { polytope } from "./polytope.ts";
 import { itemsOfLanes, itemsInTurn, lanesLeft } from "./pooled.ts";
@@ -102,6 +103,9 @@ const endedAs =
     };
   };
 
+/** Whether a search whose first part has ended has others to come. */
+const goesOn = (next: Int): Bool => not(or(eq(next, NEXT.NONE), eq(next, NEXT.FINISH)));
+
 /** Ways of a lane through the loop of searches. */
 const [SEARCHING, IDLE, READY] = [0, 1, 2];
 
@@ -116,7 +120,13 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
   const contacts = Array.from({ length: 7 }, (_, k) =>
     array(`ahead_contact${k}`, ROOM * MOST_CONVEX_CONTACTS, "f32", true),
   );
-  const left = lanesLeft("ahead_left");
+  const [left, undecided] = ["ahead_left", "ahead_undecided"].map(lanesLeft);
+  // pairs whose first search tells only that they meet, until the steps that it leaves the rest to have not decided
+  const open = options.flats ? array("ahead_open", ROOM, "i32", true) : undefined;
+  const again = open && {
+    list: array("ahead_again", ROOM, "i32", true),
+    count: variable("ahead_again_count", 0, "i32"),
+  };
 
   /** Lists the next pairs of each world. */
   const list = ({ count, isSearched, at: pairAt }: Pairs): void => {
@@ -136,6 +146,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
         const { geoms, reach, numbers } = pairAt(at.get());
         pairsKept.set(slot, [...geoms.map(toF32), reach, ...numbers]);
         counts.set(slot, 0);
+        open?.set(slot, 0);
         increase(at, 1);
         increase(made, 1);
       },
@@ -151,7 +162,8 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
   const turns = isTurning ? turnedSearches(options, pairOf) : undefined;
   const endOf = (from: Int): Finder => endedAs(ends.get(from));
 
-  const search = (): void => {
+  /** `isAgain`: of the pairs alone that were left open, and to the end. */
+  const search = (isAgain: Bool): void => {
     const room = isTurning ? (SEARCHES - 1) * ROOM : ROOM;
     const queue = parked(room);
     const waiting = variable("ahead_waiting", 0, "i32");
@@ -185,8 +197,16 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
       const [a, b] = [first.get(), second.get()];
       const pair = searched(a, b, frame, reach.get(), options);
       searchTurn(pair, lineOf(a, b, frame.rot, frame.offset), state, p, () => {
+        if (open)
+          when(and(and(isFirst, not(isAgain)), isFlatPair(a, b, reach.get(), options)), () => {
+            when(goesOn(state.next.get()), () => {
+              state.next.set(NEXT.NONE);
+              state.mode.set(MODE.DONE);
+              state.hit.set(1);
+            });
+          });
         const what = state.next.get();
-        when(and(isFirst, not(or(eq(what, NEXT.NONE), eq(what, NEXT.FINISH)))), () => {
+        when(and(isFirst, goesOn(what)), () => {
           queue.save(waiting.get(), state, [slot.get(), of.get()]);
           increase(waiting, 1);
           state.next.set(NEXT.NONE);
@@ -213,7 +233,8 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
             waiting.set(0);
           });
         way.set(IDLE);
-        const begun = turns ? select(eq(phase, 0), made.get(), turns.count(), "i32") : made.get();
+        const firsts = again ? select(isAgain, again.count.get(), made.get(), "i32") : made.get();
+        const begun = turns ? select(eq(phase, 0), firsts, turns.count(), "i32") : firsts;
         items.begin([select(isFirst, begun, waiting.get(), "i32")]);
         loop(
           MOST_LANES * ROOM * (MOST_TURNS + 1),
@@ -225,6 +246,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
                 () => {
                   slot.set(i);
                   of.set(from);
+                  if (again) when(and(isFirst, isAgain), () => slot.set(again.list.get(ofLane(i, from))));
                   if (turns) when(eq(phase, 2), () => slot.set(turns.search(i, from)));
                   when(not(isFirst), () => {
                     const [to, world] = queue.of(ofLane(i, from));
@@ -256,13 +278,14 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
   };
 
   /** The contacts of what was found to meet. */
-  const meet = (): void => {
+  const meet = (isAgain: Bool): void => {
     const { sorts } = kinds;
     const met = array("ahead_met", ROOM * sorts, "i32", true);
     const counted = Array.from({ length: sorts }, (_, k) => variable(`ahead_met${k}`, 0, "i32"));
     for (const n of counted) n.set(0);
     loop(made.get(), (slot) => {
-      when(eq(ends.get(slot)[HIT], 1), () => {
+      const isOpen = open ? or(not(isAgain), eq(open.get(slot), 1)) : true;
+      when(and(eq(ends.get(slot)[HIT], 1), isOpen), () => {
         const [geom1, geom2] = pairsKept.get(slot);
         const sort = kinds.sortOf([toI32(geom1), toI32(geom2)]);
         counted.forEach((n, k) =>
@@ -280,7 +303,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
       const from = ofLane(slot.get(), of);
       const { a, b, reach: far } = pairOf(from);
       const finder = (turn: Int) => endOf(turns ? ofLane(searchAt(slot.get(), turn), of) : from);
-      const found = convexContacts(a, b, far, options, finder);
+      const found = convexContacts(a, b, far, options, finder, open && (() => open.set(from, 1)));
       counts.set(from, found.count);
       loop(found.count, (k) => {
         const { dist, pos, normal } = found.at(k);
@@ -296,8 +319,23 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
       made.set(0);
       taken.set(0);
       list(pairs);
-      search();
-      meet();
+      if (!open || !again) {
+        search(false);
+        return meet(false);
+      }
+      loop(2, (round) => {
+        const isAgain = eq(round, 1);
+        search(isAgain);
+        meet(isAgain);
+        again.count.set(0);
+        loop(made.get(), (slot) => {
+          when(eq(open.get(slot), 1), () => {
+            again.list.set(again.count.get(), slot);
+            increase(again.count, 1);
+          });
+        });
+        breakIf(undecided.isOver(again.count.get()));
+      });
     },
     isEmpty: () => eq(taken.get(), made.get()),
     take() {

@@ -165,7 +165,7 @@ export const turnsOf = (...pair: Parameters<typeof furtherContacts>): Bool => fu
  * Contacts of two convex shapes (mjc_Convex): the nearest or deepest points, and if neither shape is round those that turning
  * the shapes by little finds too, or where faces meet without a margin the corners of what they share. `reach` is the
  * distance up to which MuJoCo looks for contacts (margin + gap, m). The geoms are in MuJoCo's order, the lower mjtGeom first.
- * `finder` stands for a search here: the first, or the one of a turn.
+ * `finder` stands for a search here: the first, or the one of a turn. `undecided`: as in `marginSearch`.
  */
 export function convexContacts(
   a: ConvexShape,
@@ -173,6 +173,7 @@ export function convexContacts(
   reach: Scalar,
   options: ConvexOptions,
   finder?: (turn: Int) => Finder,
+  undecided?: () => void,
 ): ConvexContacts {
   const contacts = new ContactList();
   contacts.clear();
@@ -188,7 +189,9 @@ export function convexContacts(
   const bySteps = finder ? unmargined : steps;
   let turn: Int = 0;
   const otherwise: Finder = finder ? (...pair) => finder(turn)(...pair) : ordinary;
-  const search = bySteps ? marginSearch(otherwise, options, scratch, not(fine), finder !== undefined) : otherwise;
+  const search = bySteps
+    ? marginSearch(otherwise, options, scratch, not(fine), finder !== undefined, undecided)
+    : otherwise;
   const tolerance = mul(DISTINCT, min(a.radius, b.radius));
   const touches = touching(a, b, reach, options);
   const first = {

@@ -52,7 +52,7 @@ import { MOST_VERTICES, type Polytope } from "./polytope.ts";
 import { faceRecord, keep, record } from "./record.ts";
 import { cornerAt, vector } from "./registers.ts";
 import { insert, reduce, simplex } from "./simplex.ts";
-import { idsOf } from "./support.ts";
+import { idsOf, type Core } from "./support.ts";
 import type { ConvexOptions } from "./types.ts";
 
 /** What the search has found so far: nothing that decides, that shapes are apart, or where they meet. */
@@ -75,9 +75,14 @@ const FACES = [
   [0, 1, 2],
 ];
 
+/** Whether both are boxes or hulls without a margin, and take these steps: another search need only tell whether they meet. */
+export const isFlatPair = (a: Core, b: Core, reach: Scalar, options: ConvexOptions): Bool =>
+  options.flats ? and([a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH)).reduce(and), le(reach, 0)) : false;
+
 /**
  * MuJoCo's steps where boxes, hulls and cylinders have a margin, where a cylinder beside any of them has none, and in float64
- * where boxes and hulls have none, of ellipsoids, and of what MuJoCo shrinks where its core is in another. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all.
+ * where boxes and hulls have none, of ellipsoids, and of what MuJoCo shrinks where its core is in another. Else, or where these do not decide, another search: one that `isMade` says whether shapes meet at all. `undecided` runs where
+ * these were begun and do not decide.
  */
 export function marginSearch(
   otherwise: Finder,
@@ -85,6 +90,7 @@ export function marginSearch(
   p: Polytope,
   where: Bool,
   isMade = false,
+  undecided?: () => void,
 ): Finder {
   const support = marginSupport();
   return (a, b, frame, reach) => {
@@ -92,9 +98,8 @@ export function marginSearch(
     const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), second) : false;
     const round = and(isRound, le(reach, 0));
     const isPair = isRound === false ? false : and(isRound, b.is(mjtGeom.CYLINDER));
-    const isFlat = options.flats ? [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH)).reduce(and) : false;
     // MuJoCo has no tolerance for these: its search ends where a pair of corners is met again
-    const flat = and(isFlat, le(reach, 0));
+    const flat = isFlatPair(a, b, reach, options);
     const named = or(round, flat);
     const isOval = options.ovals ? and(a.is(mjtGeom.ELLIPSOID), or(second, b.is(mjtGeom.ELLIPSOID))) : false;
     const inCylinder = options.capsules ? and(a.is(mjtGeom.CAPSULE), b.is(mjtGeom.CYLINDER)) : false;
@@ -329,6 +334,7 @@ export function marginSearch(
         { label: "margin" },
       );
       when(ne(mode.get(), MODE.DONE), () => state.set(OPEN));
+      if (undecided) when(eq(state.get(), OPEN), undecided);
     });
     when(
       eq(state.get(), OPEN),
