@@ -25,10 +25,19 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { MINVAL } from "../../trace/vector.ts";
-import { changed, narrowed, type ConeParams } from "./cone.ts";
+import { changed, narrowed, normalD, type ConeParams } from "./cone.ts";
 
-/** Bits of `ConeLine.start`. */
+/** Bits of `ConeStart.start`. */
 const [FREE, IN_CONE] = [1, 2];
+
+/** Where a contact is where a line begins. */
+export interface ConeStart {
+  /** A bit if it pushes nothing, another one if it is in the cone. */
+  readonly start: Int;
+  /** 1 / T, and N less mu T. */
+  readonly inverseT: Scalar;
+  readonly past: Scalar;
+}
 
 /** A contact along Jaref + alpha v. N and T are those of the cone, T the length of the tangents u. */
 export interface ConeLine {
@@ -48,8 +57,7 @@ export interface ConeLine {
   readonly beside: Scalar;
   /** First derivative at the start. */
   readonly slope: Scalar;
-  /** Where the contact is at the start: a bit if it pushes nothing, another one if it is in the cone. */
-  readonly start: Int;
+  readonly start: ConeStart["start"];
 }
 
 /** A point of a line. */
@@ -70,24 +78,41 @@ function sliding({ mu }: Pick<ConeLine, "mu">, N: Scalar, u: readonly Scalar[]) 
   return { isFree, inCone, inverseT: div(1, max(T, MINVAL)), past: sub(N, mul(mu, T)) };
 }
 
-/** The line of a contact from Jaref along v. `D`: 1 / R of the normal. */
-export function coneLine(params: ConeParams, D: Scalar, Jaref: readonly Scalar[], v: readonly Scalar[]): ConeLine {
-  const p = narrowed(params);
-  const { mu } = p;
+/** N and u of a contact. */
+function inCone(p: ConeParams, [normal, ...tangents]: readonly Scalar[]): readonly [Scalar, ...Scalar[]] {
   const ofTangent = (x: Scalar, k: number) => select(gt(p.condim, k + 1), mul(x, p.friction[k]), 0);
-  const [[N, ...u], [dN, ...du]] = [Jaref, v].map(([normal, ...tangents]) => [
-    mul(normal, mu),
-    ...tangents.map(ofTangent),
-  ]);
-  const Dm = div(D, mul(square(mu), add(1, square(mu))));
+  return [mul(normal, p.mu), ...tangents.map(ofTangent)];
+}
+
+/** Where a line begins, which the law of the contact there has made most of. */
+export function coneStart(cone: ConeParams, Jaref: readonly Scalar[]): ConeStart {
+  const p = narrowed(cone);
+  const [N, ...u] = inCone(p, Jaref);
+  const { isFree, inCone: isInside, inverseT, past } = sliding(p, N, u);
+  const of = (is: Bool, bit: number) => select(is, toU32(bit), toU32(0), "u32");
+  return { start: bor(of(isFree, FREE), of(isInside, IN_CONE)), inverseT, past };
+}
+
+const has = ({ start }: Pick<ConeStart, "start">, bit: number): Bool => ne(band(start, toU32(bit)), toU32(0));
+
+/** The line of a contact from Jaref along v. `D`: 1 / R of the normal; `at`: where it begins. */
+export function coneLine(
+  cone: ConeParams,
+  D: Scalar,
+  Jaref: readonly Scalar[],
+  v: readonly Scalar[],
+  at: ConeStart,
+): ConeLine {
+  const p = narrowed(cone);
+  const { mu } = p;
+  const [[N, ...u], [dN, ...du]] = [Jaref, v].map((x) => inCone(p, x));
+  const Dm = p.Dm ?? normalD(mu, D);
   const weighed = v.map((x, k) =>
     k === 0 ? mul(D, x) : select(gt(p.condim, k), mul(mul(D, p.tangentD[k - 1]), x), 0),
   );
-  const start = sliding(p, N, u);
   const straight = dotn(weighed, Jaref);
-  const bent = mul(Dm, mul(start.past, sub(dN, mul(mu, mul(dotn(u, du), start.inverseT)))));
-  const slope = select(start.isFree, 0, select(start.inCone, bent, straight));
-  const of = (is: Bool, bit: number) => select(is, toU32(bit), toU32(0), "u32");
+  const bent = mul(Dm, mul(at.past, sub(dN, mul(mu, mul(dotn(u, du), at.inverseT)))));
+  const slope = select(has(at, FREE), 0, select(has(at, IN_CONE), bent, straight));
   return {
     mu,
     Dm,
@@ -99,14 +124,13 @@ export function coneLine(params: ConeParams, D: Scalar, Jaref: readonly Scalar[]
     dudu: dotn(du, du),
     flat: dotn(weighed, v),
     beside: sub(straight, slope),
-    start: bor(of(start.isFree, FREE), of(start.inCone, IN_CONE)),
+    start: at.start,
   };
 }
 
 /** Whether the cost at a point and that at the start of a line are not one parabola. */
-export function partsFrom({ start }: ConeLine, here: ConePoint): Bool {
-  const has = (bit: number) => ne(band(start, toU32(bit)), toU32(0));
-  return or(changed([has(FREE)], [here.isFree]), or(has(IN_CONE), here.inCone));
+export function partsFrom(line: ConeLine, here: ConePoint): Bool {
+  return or(changed([has(line, FREE)], [here.isFree]), or(has(line, IN_CONE), here.inCone));
 }
 
 /** The point at `alpha`. */

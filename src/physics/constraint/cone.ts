@@ -58,7 +58,12 @@ export interface ConeParams {
   readonly mu: Scalar;
   /** The part of D that each direction after the normal has, where numbers resolve no more of it; 1 by default. */
   readonly share?: readonly Scalar[];
+  /** `normalD`, where it was made before. */
+  readonly Dm?: Scalar;
 }
+
+/** 1 / R of the normal as the cone between its sides has it (elliptic). */
+export const normalD = (mu: Scalar, D: Scalar): Scalar => div(D, mul(square(mu), add(1, square(mu))));
 
 /** The law of a contact (mj_constraintUpdate). `D`: 1 / R of the normal (elliptic) or of each edge (pyramidal). */
 export function contactLaw(cone: number, p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLaw {
@@ -127,7 +132,7 @@ function elliptic(p: ConeParams, D: Scalar, Jaref: readonly Scalar[]): ContactLa
   const middle = and(not(top), not(bottom));
 
   const quadratic = (k: number) => (k === 0 ? D : select(exists(k), mul(D, p.tangentD[k - 1]), 0));
-  const Dm = div(D, mul(square(mu), add(1, square(mu))));
+  const Dm = p.Dm ?? normalD(mu, D);
   const NmT = sub(N, mul(mu, T));
   const inverseT = div(1, max(T, MINVAL));
   const factor = (k: number) => (k === 0 ? mu : select(exists(k), p.friction[k - 1], 0));

@@ -16,10 +16,11 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { changed, contactLaw, curvature, type ConeParams, type ContactLaw } from "../constraint/cone.ts";
-import { alongCone, coneLine, partsFrom } from "../constraint/cone-line.ts";
+import { alongCone, coneLine, coneStart, partsFrom } from "../constraint/cone-line.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
 import { ConeLines } from "./cone-lines.ts";
+import { KeptCones } from "./kept-cones.ts";
 import { searchesIslands } from "./island-lines.ts";
 import { KeptLaw, type LawBefore } from "./kept-law.ts";
 import { FEW_ITERATIONS, hasCones } from "./precision.ts";
@@ -58,6 +59,8 @@ export class ContactEfc {
   readonly #law: KeptLaw | undefined;
   /** Lines of cones, where there is room for them and a search asks for no costs. */
   readonly #lines: ConeLines | undefined;
+  /** Cones as laws and lines take them, in straight-line code where there are lines. */
+  readonly #cones: KeptCones | undefined;
   #diagA: readonly LocalArray[] = [];
   #isCleared = false;
 
@@ -71,9 +74,11 @@ export class ContactEfc {
     this.#weight = m.form.hasRoom && hasWeights(m, rows) ? array("con_weight", n, "f32", true, true) : undefined;
     const goesOn = m.opt.ls_iterations >= FEW_ITERATIONS && !searchesIslands(m);
     this.#lines = m.form.hasRoom && hasCones(m, rows) && goesOn ? new ConeLines(rows.dim, n) : undefined;
+    this.#cones = this.#lines && !m.form.loops ? new KeptCones(n) : undefined;
     this.#law = m.form.hasRoom && !this.#lines ? new KeptLaw(rows.dim, n) : undefined;
     if (!rows.anyStiff) return;
     this.#movable = Array.from({ length: rows.dim }, (_, k) => array(`movable${k}`, n, "f32", true, true));
+    if (this.#cones) return;
     this.#share = Array.from({ length: rows.dim - 1 }, (_, k) => array(`share${k}`, n, "f32", true, true));
   }
 
@@ -116,11 +121,14 @@ export class ContactEfc {
   }
 
   /** Keeps which directions are movable, and what numbers resolve of D; returns that of the first row. */
-  resolve(index: Int, slot: Int, D: Scalar, diagA: readonly Scalar[], part?: Scalar): Scalar {
-    const resolved = this.#rows.resolved(slot, D, diagA, part);
+  resolve(index: Int, slot: Int, nominal: Scalar, diagA: readonly Scalar[], part?: Scalar): Scalar {
+    const cone = this.#cones && this.#rows.cone(slot);
+    const resolved = this.#rows.anyStiff ? this.#rows.resolved(slot, nominal, diagA, part) : undefined;
+    const D = resolved?.D ?? nominal;
     this.#movable?.forEach((a, k) => a.set(index, select(gt(diagA[k], 0), 1, 0)));
-    this.#share?.forEach((a, k) => a.set(index, resolved.share[k]));
-    return resolved.D;
+    this.#share?.forEach((a, k) => a.set(index, resolved!.share[k]));
+    this.#cones?.set(index, { ...cone!, share: resolved?.share }, D);
+    return D;
   }
 
   /** Values by direction, 0 where no dof moves the contact. */
@@ -166,6 +174,7 @@ export class ContactEfc {
   }
 
   #cone(index: Int, slot: Int): ConeParams {
+    if (this.#cones) return this.#cones.get(index, this.#rows.dim);
     const share = this.#share?.map((a) => a.get(index));
     const cone = this.#rows.cone(slot);
     return share ? { ...cone, share } : cone;
@@ -206,8 +215,9 @@ export class ContactEfc {
   }
 
   /** Keeps the law at Jaref, as it is now. */
-  keepLaw(index: Int, law: ContactLaw): void {
+  keepLaw(index: Int, slot: Int, Jaref: readonly Scalar[], law: ContactLaw): void {
     this.#law?.set(index, law);
+    this.#lines?.begin(index, coneStart(this.#cone(index, slot), Jaref));
   }
 
   /** The contact at `alpha` along the search direction; `isFirst` at the first point of a search. */
@@ -226,9 +236,13 @@ export class ContactEfc {
   }
 
   #alongCone(lines: ConeLines, index: Int, slot: Int, alpha: Scalar, isFirst: boolean): Along {
-    if (isFirst)
-      lines.set(index, coneLine(this.#cone(index, slot), this.#D.get(index), this.Jaref(index), this.jv(index)));
-    const line = lines.get(index);
+    const kept = this.#cones?.get(index, this.#rows.dim);
+    if (isFirst) {
+      const [D, Jaref, jv] = [this.#D.get(index), this.Jaref(index), this.jv(index)];
+      const line = coneLine(kept ?? this.#cone(index, slot), D, Jaref, jv, lines.beginning(index));
+      lines.set(index, line, kept !== undefined);
+    }
+    const line = lines.get(index, kept);
     const here = alongCone(line, alpha);
     return {
       changes: neg(here.rise),

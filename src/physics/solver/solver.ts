@@ -119,7 +119,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         // a contact that is not in touch adds zeros
         const isFree = efc.keepsLines ? law.state[0] : false;
         when(not(isFree), () => space.addContact(c, slot, law, space.contact(slot, c)));
-        efc.keepLaw(c, law);
+        efc.keepLaw(c, slot, Jaref, law);
       });
     });
 
@@ -176,7 +176,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       const at = space.contact(slot, c, part === undefined);
       const { impedance, D: nominal } = contacts.stiffness(slot);
       const diagA = part ? efc.diagA(c) : contacts.anyStiff || inexact ? at.diagA() : [];
-      const D = contacts.anyStiff ? efc.resolve(c, slot, nominal, diagA, part) : nominal;
+      const D = efc.resolve(c, slot, nominal, diagA, part);
       efc.clear(c, at);
       inexact?.set(or(inexact.get(), contacts.isInexact(slot, D, diagA)));
       const aref = contacts.aref(slot, impedance, efc.products(c, at.times("qvel")), D);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { mjtCone } from "../../../src/model/enums.ts";
 import { contactLaw, curvature } from "../../../src/physics/constraint/cone.ts";
-import { alongCone, coneLine } from "../../../src/physics/constraint/cone-line.ts";
+import { alongCone, coneLine, coneStart } from "../../../src/physics/constraint/cone-line.ts";
 import { createRandom } from "../../support/mjcf-random.ts";
 
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((total, x, k) => total + x * b[k], 0);
@@ -26,7 +26,7 @@ test("a line of a contact has the slopes, the curvatures and the states of its f
         from.map((x, k) => x + a * v[k]),
       );
     const [law, before] = [lawAt(alpha), lawAt(0)];
-    const at = alongCone(coneLine(p, D, from, v), alpha);
+    const at = alongCone(coneLine(p, D, from, v, coneStart(p, from)), alpha);
     const rise = dot(before.force as number[], v) - dot(law.force as number[], v);
     const scale = D * dot(v, v);
     expect(at.rise as number, `seed ${seed}`).toBeCloseTo(rise, 12 - Math.ceil(Math.log10(1 + scale)));
