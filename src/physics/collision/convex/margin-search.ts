@@ -97,7 +97,6 @@ export function marginSearch(
     const [first, second] = [a, b].map((core) => core.is(mjtGeom.BOX, mjtGeom.MESH, mjtGeom.CYLINDER));
     const isRound = options.rounds ? and(a.is(mjtGeom.CYLINDER), second) : false;
     const round = and(isRound, le(reach, 0));
-    const isPair = isRound === false ? false : and(isRound, b.is(mjtGeom.CYLINDER));
     // MuJoCo has no tolerance for these: its search ends where a pair of corners is met again
     const flat = isFlatPair(a, b, reach, options);
     const named = or(round, flat);
@@ -307,8 +306,8 @@ export function marginSearch(
         when(
           and(more, faces.find(square(min(upper.get(), 1e10)))),
           () => d.set(scale3(faces.outward(), div(1, sqrt(faces.least.get())))),
-          // of two cylinders made to touch rounding may leave no face, and the last one is anywhere
-          () => end(select(and(isPair, more), OPEN, MET, "i32")),
+          // of a cylinder made to touch rounding may leave no face, and the last one is anywhere
+          () => end(select(and(isRound, more), OPEN, MET, "i32")),
         );
       });
     };
