@@ -252,6 +252,9 @@ const WING = `contype="0" fluidshape="ellipsoid" fluidcoef="0.6 0.3 1.6 1.2 0.9"
 const leaf = `<body pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.05 0.001" density="800" ${WING}/></body>`;
 const paddle = `<body pos="2 0 1"><joint axis="0 1 0" damping="0.01"/><geom type="capsule" size="0.03" fromto="0 0 0 0.2 0.1 0" ${WING}/>
     <body pos="0.2 0.1 0"><joint type="ball"/><geom type="ellipsoid" size="0.1 0.04 0.02" pos="0.1 0 0.05" euler="10 20 30" ${WING}/></body></body>`;
+const AIR = `density="1.2" viscosity="2e-5" gravity="0 0 0"`;
+const seed = (size: string, x: number) =>
+  `<body pos="${x} 0 1"><freejoint/><geom type="ellipsoid" size="${size}" fluidshape="ellipsoid" density="300"/></body>`;
 const water = `density="500" viscosity="0.2" wind="0.3 0 -0.4" timestep="0.005"`;
 
 /** A free body to which others are fixed, one of them without mass, on a floor and away from it. */
@@ -278,6 +281,8 @@ describeFeatures("ellipsoids in a fluid equal MuJoCo", {
   "a free body under implicitfast": { driver: true, xml: scene(`${water} integrator="implicitfast"`, leaf) },
   "a limb under implicitfast": { xml: scene(`${water} integrator="implicitfast"`, paddle) },
   "a limb under implicit": { xml: scene(`${water} integrator="implicit"`, paddle) },
+  // fourth powers of such sizes are below mjMINVAL
+  "seeds in still air": { xml: scene(AIR, `${seed("0.025 0.01 0.005", 1)}${seed("0.002 0.001 0.0005", 2)}`) },
 });
 
 const late = (option: string, actuators: string, sensors: string) => ({

@@ -1,8 +1,8 @@
 // how the forces of the medium on ellipsoids change with velocity (mjd_ellipsoidFluid)
-import { add, div, dotn, max, mul, neg, sqrt, sub, sum, type Scalar } from "../../trace/scalar.ts";
+import { add, div, dotn, max, mul, neg, sub, sum, type Scalar } from "../../trace/scalar.ts";
 import { mulMatTVec, MINVAL, norm3, scale3, sub3, transpose, type Mat3, type Vec3 } from "../../trace/vector.ts";
 import type { Model } from "../../model/model.ts";
-import { dragMoments, ellipsoids, hasFluid, localVelocity, NFLUID, semiAxes } from "../smooth/fluid.ts";
+import { dragMoments, ellipsoids, hasFluid, localVelocity, NFLUID, seenAlong, semiAxes } from "../smooth/fluid.ts";
 import { pointJacobian } from "../smooth/jac.ts";
 import type { ModelView, WorldData } from "../view.ts";
 
@@ -14,9 +14,6 @@ export interface FluidBlock {
   /** How the force on the dof at `i` of the list changes with the rate of the one at `j`. */
   at(i: number, j: number): Scalar;
 }
-
-/** A squared speed over the size below which no direction is left. */
-const STILL = 1e-30;
 
 const map3 = (v: Vec3, f: (x: Scalar, k: number) => Scalar): Vec3 => v.map(f) as unknown as Vec3;
 const skew = ([x, y, z]: Vec3): Mat3 => [0, neg(z), y, z, 0, neg(x), neg(y), x, 0];
@@ -54,18 +51,8 @@ function localDerivative(
   const spun = combine([1, skew(spin)], [-1, columns(skew(w), inertia)]);
   const torqueByV = combine([1, skew(momentum)], [-1, columns(skew(v), mass)]);
 
-  // the direction of flow, and squared projected areas as parts of the largest: sizes of a millimetre stay normal numbers
-  const speed = norm3(v);
-  const u = scale3(v, div(1, max(speed, MINVAL)));
-  const areas = [(s1 * s2) ** 2, (s2 * s0) ** 2, (s0 * s1) ** 2];
-  const largest = Math.max(...areas);
-  const face = areas.map((x) => x / largest);
-  const fu = map3(u, (x, k) => mul(x, face[k]));
+  const { speed, u, face, fu, numerator, denominator, root, most, area } = seenAlong(axes, v);
   const ffu = map3(fu, (x, k) => mul(x, face[k]));
-  const numerator = max(STILL, dotn(fu, u));
-  const denominator = max(STILL, dotn(fu, fu));
-  const root = sqrt(div(denominator, numerator));
-  const area = mul(Math.PI * Math.sqrt(largest), root);
 
   // drag along the flow: -drag v
   const diameter = (2 / 3) * (s0 + s1 + s2);
@@ -78,7 +65,7 @@ function localDerivative(
   const dragByV = combine([neg(drag), diagonal([1, 1, 1])], [neg(speed), outer(u, slope)]);
 
   // lift from the slant, (F v x v) x v = v (F v . v) - F v (v . v), times the root of areas over the speed
-  const strength = mul(kutta * density * Math.PI * Math.sqrt(largest), div(speed, root));
+  const strength = mul(kutta * density * most, div(speed, root));
   const rate = map3(fu, (x, k) => sub(sub(div(x, numerator), div(ffu[k], denominator)), u[k]));
   const across = sub3(scale3(u, numerator), fu);
   const kuttaByV = combine(
@@ -94,11 +81,11 @@ function localDerivative(
 
   // torque against the spin: -twist w
   const moments = dragMoments(axes, slender, angular);
-  const most = Math.max(MINVAL, ...moments.map(Math.abs));
-  const part = moments.map((x) => x / most);
-  const length = max(MINVAL / most, norm3(map3(w, (x, k) => mul(x, part[k]))));
-  const twist = add(Math.PI * diameter ** 3 * viscosity, mul(density * most, length));
-  const twistSlope = map3(w, (x, k) => div(mul(x, density * most * part[k] ** 2), length));
+  const hardest = Math.max(MINVAL, ...moments.map(Math.abs));
+  const part = moments.map((x) => x / hardest);
+  const length = max(MINVAL / hardest, norm3(map3(w, (x, k) => mul(x, part[k]))));
+  const twist = add(Math.PI * diameter ** 3 * viscosity, mul(density * hardest, length));
+  const twistSlope = map3(w, (x, k) => div(mul(x, density * hardest * part[k] ** 2), length));
 
   if (dragAlone) {
     return [combine([neg(twist), diagonal([1, 1, 1])], [-1, outer(w, twistSlope)]), NOTHING, NOTHING, dragByV];

@@ -5,6 +5,7 @@ import { add6, motionAt, rotational, translational, ZERO6, type Spatial } from "
 import {
   add3,
   cross,
+  dot3,
   mulMatTVec,
   mulMatVec,
   norm3,
@@ -107,6 +108,26 @@ export function dragMoments(axes: readonly number[], slender: number, angular: n
   });
 }
 
+/** A squared speed over the size below which no direction is left. */
+const STILL = 1e-30;
+
+/** What is seen of an ellipsoid along its velocity. Squared areas are parts of the largest: sizes of a millimetre stay normal numbers. */
+export function seenAlong(axes: readonly number[], v: Vec3) {
+  const [s0, s1, s2] = axes;
+  const areas = [(s1 * s2) ** 2, (s2 * s0) ** 2, (s0 * s1) ** 2];
+  const largest = Math.max(...areas);
+  const face = areas.map((x) => x / largest);
+  const speed = norm3(v);
+  const u = scale3(v, div(1, max(speed, MINVAL)));
+  const fu = u.map((x, k) => mul(x, face[k])) as unknown as Vec3;
+  const numerator = max(STILL, dot3(fu, u));
+  const denominator = max(STILL, dot3(fu, fu));
+  const root = sqrt(div(denominator, numerator));
+  /** The area (m²) is this times `root`. */
+  const most = Math.PI * Math.sqrt(largest);
+  return { speed, u, face, fu, numerator, denominator, root, most, area: mul(most, root) };
+}
+
 /** Forces on an ellipsoid in its frame: torque and force of added mass, drag and lift (mj_ellipsoidFluidModel). */
 function ellipsoidForce(model: Model, g: number, w: Vec3, v: Vec3): [Vec3, Vec3] {
   const { density, viscosity } = model.opt;
@@ -124,21 +145,12 @@ function ellipsoidForce(model: Model, g: number, w: Vec3, v: Vec3): [Vec3, Vec3]
   const addedForce = cross(momentum, w);
   const addedTorque = add3(cross(momentum, v), cross(spin, w));
 
-  // what is seen of the ellipsoid along its velocity
-  const faces = [(s1 * s2) ** 2, (s2 * s0) ** 2, (s0 * s1) ** 2];
-  const normal = v.map((x, k) => mul(x, faces[k])) as unknown as Vec3;
-  const squares = v.map(square);
-  const denominator = sum(squares.map((x, k) => mul(x, faces[k] ** 2)));
-  const numerator = sum(squares.map((x, k) => mul(x, faces[k])));
-  const area = mul(Math.PI, sqrt(div(denominator, max(MINVAL, numerator))));
-  const speed = norm3(v);
-
   // lift, from the spin and from the slant
+  const { speed, u, fu, root, most, area } = seenAlong(axes, v);
   const volume = (4 / 3) * Math.PI * s0 * s1 * s2;
   const magnusForce = scale3(cross(w, v), magnus * density * volume);
-  const slant = div(numerator, max(MINVAL, mul(speed, denominator)));
-  const circulation = scale3(cross(normal, v), mul(kutta * density, mul(slant, area)));
-  const lift = add3(magnusForce, cross(circulation, v));
+  const slant = mul(kutta * density * most, div(square(speed), root));
+  const lift = add3(magnusForce, scale3(cross(cross(fu, u), u), slant));
 
   // drag of a sphere of the mean radius, and of the surfaces that face the flow
   const diameter = (2 / 3) * (s0 + s1 + s2);
