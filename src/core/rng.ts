@@ -143,10 +143,10 @@ export class RandomStream {
   /** Word i, a u32. */
   word(i: number): number {
     // a fractional index has no word
-    const block = Number.isInteger(i) ? Math.floor(i / 4) : i;
+    const block = Number.isInteger(i) && i >= 0 ? Math.floor(i / 4) : i;
 
     if (block !== this.#block) {
-      checkUint32("block of the draw", block);
+      checkUint32(block === i ? "number of the draw" : "block of the draw", block);
       philox4x32([this.world, this.episode, this.stream, block], this.key, this.#words);
       this.#block = block;
     }

@@ -53,8 +53,8 @@ describe("seeds", () => {
     expect(() => new RandomStream(0, -1, 0, 0)).toThrowError("[bad-counter] world id is -1");
     expect(() => new RandomStream(0, 0, 2 ** 32, 0)).toThrowError("[bad-counter] episode");
     expect(() => new RandomStream(0, 0, 0, 0.5)).toThrowError("[bad-counter] stream");
-    expect(() => new RandomStream(0, 0, 0, 0).word(-1)).toThrowError("[bad-counter] block");
-    expect(() => new RandomStream(0, 0, 0, 0).word(0.5)).toThrowError("[bad-counter] block");
+    expect(() => new RandomStream(0, 0, 0, 0).uniform(-8)).toThrowError("[bad-counter] number of the draw is -8");
+    expect(() => new RandomStream(0, 0, 0, 0).word(0.5)).toThrowError("[bad-counter] number of the draw is 0.5");
     expect(() => new RandomStream(0, 0, 0, 0).integer(7, 0)).toThrowError("[bad-counter] n is 0");
     expect(() => new RandomStream(0, 0, 0, 0).word(2 ** 34)).toThrowError("[bad-counter] block");
   });
