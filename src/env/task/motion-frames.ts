@@ -2,7 +2,7 @@
 import { CorralError } from "../../core/errors.ts";
 import { isHeld } from "../../core/float32.ts";
 import { show } from "../../core/show.ts";
-import { countOf, ratesAgree } from "../../core/units.ts";
+import { countOf, formatBytes, ratesAgree } from "../../core/units.ts";
 import { readNpy } from "../../io/npy.ts";
 import { isZip } from "../../model/is-zip.ts";
 import { mjtJoint } from "../../model/enums.ts";
@@ -52,6 +52,10 @@ export interface Frames {
 
 /** How NumPy begins a file of one array. */
 const NPY = "\x93NUMPY";
+/** Arrays of an npz that are read. */
+const READ = ["qpos.npy", "fps.npy", "dt.npy"];
+/** Bytes of one of them: the most frames of 335 positions. */
+const MOST_BYTES = 2 ** 28;
 const MOST_FRAMES = 100_000;
 /** More frames a second make all velocities of a motion huge. */
 const MOST_FPS = 100_000;
@@ -125,15 +129,22 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   if (start === NPY) throw bad(`${file} is one array (npy); an npz has it as qpos: np.savez(FILE, qpos=..., fps=...)`);
   if (/\.npz$/i.test(file) && !isZip(source)) throw bad(`${file} is no npz${source.length > 0 ? "" : ": it is empty"}`);
   if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source), file);
-  const files = await unpackZip(source, "the npz").catch((cause: CorralError) => {
+  const sizes = new Map<string, number>();
+  // a small file may unpack to what takes a minute and gigabytes, and may hold much that is not read
+  const files = await unpackZip(source, "the npz", ({ path, size }) => {
+    sizes.set(path, size);
+    return READ.includes(path) && size <= MOST_BYTES;
+  }).catch((cause: CorralError) => {
     throw bad(`its npz cannot be read: ${String(cause.details.why)}`, { cause });
   });
+  for (const path of READ)
+    if (sizes.get(path)! > MOST_BYTES)
+      throw bad(`${path} of the npz is ${formatBytes(sizes.get(path)!)}; it is at most ${formatBytes(MOST_BYTES)}`);
   const one = (name: string) => (Object.hasOwn(files, `${name}.npy`) ? readNpy(files[`${name}.npy`], name) : undefined);
   const qpos = one("qpos");
   if (qpos && qpos.shape.length !== 2)
     throw bad(`qpos of the npz is of [${qpos.shape.join(", ")}]; it is of [frames, nq]`);
-  if (!qpos)
-    throw bad(`the npz holds ${Object.keys(files).map(show).join(", ")}; it has an array qpos of [frames, nq]`);
+  if (!qpos) throw bad(`the npz holds ${[...sizes.keys()].map(show).join(", ")}; it has an array qpos of [frames, nq]`);
   const [frames, width] = qpos.shape;
   // a small file may hold so many that rows of them are more than memory
   assertFrames(frames);
