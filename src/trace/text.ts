@@ -15,7 +15,7 @@ export interface Dialect {
   /** Lines around the body of a loop over [start, bound). */
   loop(index: string, start: string, bound: string, kind: LoopKind): { head: string[]; tail: string[] };
   /** The storage of the `count`-th named value; undefined for a local of its own. */
-  place?(count: number): string | undefined;
+  place?(count: number, node: TraceNode): string | undefined;
   set(target: VarRef, value: string): string;
   put(target: ArrayRef, index: string, value: string): string;
   store(s: Extract<Statement, { kind: "store" }>, index: string, values: string[]): string[];
@@ -195,7 +195,7 @@ class Body {
   #nameOf(node: TraceNode): string {
     // the counter of a loop is declared where the loop is
     const place = node.op === "index" ? undefined : this.#dialect.place;
-    let name = (this.#names[node.id] ??= place?.(this.#placed++));
+    let name = (this.#names[node.id] ??= place?.(this.#placed++, node));
     if (!name) {
       const base = identifier(node.name ?? "t");
       // no word of either language ends so

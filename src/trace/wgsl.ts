@@ -6,6 +6,7 @@ import { analyse, type Liveness } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { CELLS } from "./pieces.ts";
 import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
+import { inMemory } from "./in-memory.ts";
 import { readAgain } from "./kept-reads.ts";
 import { nestingOf } from "./nesting.ts";
 import { spilled } from "./spill.ts";
@@ -170,6 +171,8 @@ export interface WgslForm {
 export interface WgslOptions extends WgslForm {
   /** Printed as the first line. */
   title?: string;
+  /** Statements beyond which a value of a rolled kernel lies in an array, as all variables then do. Default: none does. */
+  readonly longLived?: number | undefined;
 }
 
 /** A kernel and what must be bound to it, in binding order after the uniform at binding 0. */
@@ -255,16 +258,19 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       body.arrays.filter((a) => bodyLive.liveArrays.has(a.id)),
       merged,
     );
-    const dialect = dialectOf({ tables: access, memory });
+    const plain = dialectOf({ tables: access, memory });
+    const kept = inMemory(plain, body, bodyLive, options.longLived);
+    const dialect = kept?.dialect ?? plain;
     let { lines, isInlined } = emitBody(body, dialect, bodyLive);
     if (mostLive !== undefined) {
       const { most, far } = nestingOf(body, bodyLive, isInlined);
       if (most > MOST_IN_TEXT) ({ lines } = emitBody(body, dialect, bodyLive, far));
     }
     const vars = body.vars.filter((v) => bodyLive.liveVars.has(v));
-    return [...head(vars, memory), ...lines, "}", ""].join("\n");
+    const variables = kept?.declared ?? vars.map((v) => `  var ${varName(v)}: ${v.type};`);
+    return [...head(variables, memory), ...lines, "}", ""].join("\n");
   };
-  const head = (vars: readonly VarRef[], memory: PrivateMemory) => [
+  const head = (variables: readonly string[], memory: PrivateMemory) => [
     `// ${oneLine(options.title ?? "kernel")}`,
     "struct Params {",
     ...params.map((p) => `  ${p.name}: ${p.type},`),
@@ -282,7 +288,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     "fn main(@builtin(global_invocation_id) gid: vec3<u32>) {",
     `  let world = i32(gid.x + gid.y * ${65535 * workgroupSize}u);`,
     "  if (world >= U.num_worlds) { return; }",
-    ...vars.map((v) => `  var ${varName(v)}: ${v.type};`),
+    ...variables,
     ...(memory.length > 0 ? [`  var ${MERGED}: array<u32, ${memory.length}>;`] : []),
     ...declared(memory.apart),
   ];

@@ -34,6 +34,7 @@ type Twins = [
     typeof import("../../src/physics/collision/geom-clusters.ts")
   >,
   Wrong<typeof import("../../src/record/sealed.browser.ts"), typeof import("../../src/record/sealed.ts")>,
+  Wrong<typeof import("../../src/trace/in-memory.browser.ts"), typeof import("../../src/trace/in-memory.ts")>,
   Wrong<typeof import("../../src/record/bundle-folder.browser.ts"), typeof import("../../src/record/bundle-folder.ts")>,
   Wrong<
     typeof import("../../src/rl/networks/linear-text.browser.ts"),
@@ -44,7 +45,7 @@ type Twins = [
     Pick<typeof import("../../src/rl/replay/file-rows.ts").FileRows, "open">
   >,
 ];
-const TWINS = 20;
+const TWINS = 21;
 
 /** Of our own code before MuJoCo's. */
 const MOST_BYTES = 1e6;

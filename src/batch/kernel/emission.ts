@@ -20,6 +20,8 @@ export interface Emission extends WgslForm {
   readonly cut: boolean | "auto" | "long";
   /** Whether no driver compiles them, so that private memory is a CPU's. */
   readonly roomy?: boolean;
+  /** Statements beyond which a value of a rolled kernel that lives longer lies in memory, and all variables. */
+  readonly longLived?: number;
   /** The most bytes of values, variables and private arrays that the driver compiles. Default: no bound is known. */
   readonly mostPrivate?: number;
 }
@@ -38,6 +40,9 @@ const SLOTS_AN_OPERATION = 2;
 const SLOTS_AN_ACCESS = 8;
 /** Bytes of a lane there for whatever a kernel does, its variables, and arrays that numbers alone index. */
 const SLOTS = 12 << 10;
+
+/** Statements there beyond which a value that lives longer lies in memory (docs/decisions/0163). */
+const LONG_LIVED = 400;
 
 /** What helps where a kernel is too large for its driver. */
 const REMEDY =
@@ -65,7 +70,7 @@ const SOFTWARE: Emission = {
 function emissionOf(adapter: AdapterFacts | undefined): Emission {
   if (adapter?.kind !== "gpu")
     return /SwiftShader/i.test(adapter?.driver ?? "")
-      ? { ...SOFTWARE, mostPrivate: MOST_ON_SWIFTSHADER, cut: "long" }
+      ? { ...SOFTWARE, mostPrivate: MOST_ON_SWIFTSHADER, longLived: LONG_LIVED, cut: "long" }
       : SOFTWARE;
   const workgroupSize = workgroupOf(adapter);
   return {
