@@ -22,7 +22,7 @@ async function kept(names) {
   const library = {
     name: "library",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^\.\/corral/ }, ({ path }) => ({ path: path.slice(2), namespace: "library" }));
+      onResolve({ filter: /^\.\/(corral|c-)/ }, ({ path }) => ({ path: path.slice(2), namespace: "library" }));
       onLoad({ filter: /.*/, namespace: "library" }, ({ path }) => ({ contents: own[path] }));
     },
   };
