@@ -27,7 +27,7 @@ import type { GeomPair, PairNumbers } from "../../model/pairs.ts";
 import type { ContactSlots } from "../collision/contact-slots.ts";
 import { bodyDofs } from "./body-dofs.ts";
 import type { ConeParams } from "./cone.ts";
-import { jointMotions } from "./dof-signs.ts";
+import { jointMotions, type DofSigns } from "./dof-signs.ts";
 import { exactDiagonal, hasExactDiagonal } from "./exact-diagonal.ts";
 import { atEnd, contactAref } from "./end-of-step.ts";
 import {
@@ -70,7 +70,7 @@ export interface ContactRows {
   /** How dofs move contacts, about their own anchors; undefined without stiff pairs. */
   readonly motions: PointMotions | undefined;
   /** Of each dof: 1 if it moves the second body, -1 the first, 0 neither against the other. Joint space alone. */
-  signs(slot: Int): readonly Scalar[];
+  signs(slot: Int): DofSigns;
   cone(slot: Int): ConeParams;
   /** Impedance and 1 / R of the first row: they vary with penetration. */
   stiffness(slot: Int): { impedance: Scalar; D: Scalar };
@@ -296,7 +296,7 @@ export function contactRows(m: ModelView, d: WorldData, slots: ContactSlots): Co
     const signs = signsAt(slot);
     const moved = motions?.at(slot);
     return (i: number): Scalar[] => {
-      const sign = signs[i];
+      const sign = signs(i);
       const row = (k: number, normal: Vec3, point: Vec3, turn: Vec3): Scalar =>
         k < 3 ? dot3(axes[k], k === 0 ? normal : point) : dot3(axes[k - 3], turn);
       if (moved && sign !== 0) {

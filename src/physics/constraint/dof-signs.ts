@@ -5,8 +5,11 @@ import type { ContactSlots } from "../collision/contact-slots.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { pairDofs } from "./body-dofs.ts";
 
+/** The sign of a dof, made where it is asked for where branches leave dofs out. */
+export type DofSigns = (dof: number) => Scalar;
+
 /** +1, -1 or 0 for each dof at a slot, from bit masks; constants where all slots agree. */
-function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
+function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => DofSigns {
   const signs = slots.pairs.map((p) => pairDofs(m.model, p));
   const words = Math.ceil(m.nv / 31);
   const mask = (sign: 1 | -1, w: number) =>
@@ -24,13 +27,16 @@ function dofSigns(m: ModelView, slots: ContactSlots): (slot: Int) => Scalar[] {
   return (slot) => {
     const bits = (masks: ((s: Int) => Int)[]) => masks.map((f) => f(slot)).map((x) => (isNode(x) ? toU32(x) : x));
     const [p, n] = [bits(plus), bits(minus)];
-    return Array.from({ length: m.nv }, (_, i) => {
+    const signOf = (i: number): Scalar => {
       const seen = new Set(signs.map((s) => s.get(i) ?? 0));
       if (seen.size === 1) return [...seen][0];
       const test = (masks: Int[]) => ne(band(masks[Math.floor(i / 31)], (1 << (i % 31)) >>> 0), 0);
       const positive = seen.has(1) ? select(test(p), 1, 0) : 0;
       return seen.has(-1) ? select(test(n), -1, positive) : positive;
-    });
+    };
+    if (m.form.hasRoom) return signOf;
+    const all = Array.from({ length: m.nv }, (_, i) => signOf(i));
+    return (i) => all[i];
   };
 }
 

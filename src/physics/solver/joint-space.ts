@@ -179,7 +179,7 @@ export class JointSpace implements SolverSpace {
     const signs = this.#contacts.signs(slot);
     for (let i = 0; i < this.#nv; i++) {
       const column = J.map((row) => row[i]);
-      if (column.some((x) => x !== 0)) diagA.add(i, moved?.(i, signs[i]), column, square(signs[i]));
+      if (column.some((x) => x !== 0)) diagA.add(i, moved?.(i, signs(i)), column, square(signs(i)));
     }
     return diagA.get();
   }

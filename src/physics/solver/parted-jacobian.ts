@@ -57,16 +57,13 @@ export class PartedJacobian {
 
   /** The contact of a slot, by its index; in the step's first pass over contacts its Jacobian is made. */
   contact(slot: Int, index: Int, isFirst: boolean): KeptContact {
-    const made = this.#bits(slot);
-    const bits = isFirst || !isNode(made) ? made : this.#keptBits.get(index);
-    if (isFirst) {
-      if (isNode(made)) this.#keptBits.set(index, made);
-      const column = this.#contacts.column(slot);
-      this.#eachDof(bits, (i) => column(i).forEach((x, k) => this.#kept[i][k].set(index, x)));
-    }
+    const own = this.#bits(slot);
+    if (isFirst && isNode(own)) this.#keptBits.set(index, own);
+    const bits = isFirst || !isNode(own) ? own : this.#keptBits.get(index);
+    const made = isFirst ? this.#keep(slot, index, bits) : undefined;
     return {
       times: (x) => this.#times(index, bits, x),
-      diagA: () => this.#diagA(slot, index, bits),
+      diagA: () => (made ?? this.#diagA(slot, index, bits)).get(),
       clear: (isMovable) => this.#clear(index, bits, isMovable),
       addTo: (grad, H, law) => this.#addTo(grad, H, law, index, bits),
     };
@@ -119,13 +116,25 @@ export class PartedJacobian {
     return totals.map((t) => t.get());
   }
 
-  #diagA(slot: Int, index: Int, bits: Int): Scalar[] {
+  /** Makes the Jacobian of a contact, and of stiff pairs what is made of the same motions. */
+  #keep(slot: Int, index: Int, bits: Int): DiagA | undefined {
+    const column = this.#contacts.column(slot);
+    const keep = (i: number) => column(i).forEach((x, k) => this.#kept[i][k].set(index, x));
+    if (this.#contacts.motions) return this.#diagA(slot, index, bits, keep);
+    this.#eachDof(bits, keep);
+    return undefined;
+  }
+
+  #diagA(slot: Int, index: Int, bits: Int, before: (dof: number) => void = () => {}): DiagA {
     const diagA = new DiagA(this.#m, this.#contacts.dim);
     const moved = this.#contacts.motions?.at(slot);
     const signs = this.#contacts.signs(slot);
-    const addDof = (i: number) => diagA.add(i, moved?.(i, signs[i]), this.#column(i, index), square(signs[i]));
-    this.#eachDof(bits, addDof);
-    return diagA.get();
+    this.#eachDof(bits, (i) => {
+      before(i);
+      const sign = signs(i);
+      diagA.add(i, moved?.(i, sign), this.#column(i, index), square(sign));
+    });
+    return diagA;
   }
 
   #clear(index: Int, bits: Int, isMovable: (direction: number) => Bool): void {
