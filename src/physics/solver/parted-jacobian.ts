@@ -149,7 +149,8 @@ export class PartedJacobian {
 
   #addTo(grad: Field, H: PartedHessian | undefined, law: ContactLaw, index: Int, bits: Int): void {
     const weigh = H && law.weighing?.();
-    // made once, not in the branch of each part
+    // made once, not in the branch of each part: which parts move it, and its second derivatives
+    for (const { groups } of this.#parts) groups[0].moves(bits);
     const entries = law.force.map((_, a) => law.force.map((__, b) => (H && !weigh ? law.hessian(a, b) : 0)));
     this.#parts.forEach((part, at) => {
       const weighed = new Map<number, readonly Scalar[]>();
