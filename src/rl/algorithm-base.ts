@@ -16,7 +16,7 @@ import { learnerEnvOf } from "./device/js-vec.ts";
 import type { LearnerCore } from "./device/learner-core.ts";
 import type { LearnerEnv } from "./device/learner-env.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
-import { EVALUATE_OPTIONS, evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
 
@@ -39,6 +39,14 @@ export interface Settled<C> {
   readonly config: C;
   readonly seed: number | bigint;
 }
+
+const EVALUATE_OPTIONS = [
+  "sample",
+  "seed",
+  "firstDraw",
+  "onStart",
+  "onStep",
+] as const satisfies readonly (keyof EvaluateOptions)[];
 
 export abstract class AlgorithmBase<
   C extends object,
@@ -139,7 +147,8 @@ export abstract class AlgorithmBase<
     if (env.wasm) await this.mutex.exclusive("prepare an evaluation", () => this.learner.bindEnv(env));
   }
 
-  protected play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+  protected async play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+    const { evaluatePolicy } = await import("./evaluate.ts"); // a page that evaluates nothing loads none
     return evaluatePolicy(this.learner, env, this.env, options);
   }
 

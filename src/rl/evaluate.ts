@@ -18,14 +18,6 @@ export interface EvaluateOptions {
   readonly onStep?: (step: PlayedStep) => void | Promise<void>;
 }
 
-export const EVALUATE_OPTIONS = [
-  "sample",
-  "seed",
-  "firstDraw",
-  "onStart",
-  "onStep",
-] as const satisfies readonly (keyof EvaluateOptions)[];
-
 /** A control step of an evaluation. What is not copied is overwritten by the next one. */
 export interface PlayedStep {
   /** What the policy saw, and what it did: [numEnvs, ...]. */

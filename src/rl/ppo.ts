@@ -22,7 +22,7 @@ import { AlgorithmBase } from "./algorithm-base.ts";
 import { Flag } from "./tables/device-tables.ts";
 import type { PpoConfig } from "./ppo/config.ts";
 import { evidenceOf, type UpdateEvidence } from "./ppo/evidence.ts";
-import { evaluatePolicy, type EvaluateOptions, type Evaluation } from "./evaluate.ts";
+import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import type { Bound } from "./device/bind-env.ts";
 import { learnerDeviceOf } from "./device/learner-device.ts";
 import type { Demonstrations, Teacher } from "./ppo/imitation.ts";
@@ -283,7 +283,8 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
     }
   }
 
-  protected override play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+  protected override async play(env: LearnerEnv, options: EvaluateOptions): Promise<Evaluation> {
+    const { evaluatePolicy } = await import("./evaluate.ts");
     this.learner.forgetEvaluated();
     return evaluatePolicy(this.learner, env, this.env, options, this.#squash);
   }

@@ -1,7 +1,6 @@
 // episodes of any actor as a recording
 import { CorralError } from "../core/errors.ts";
 import type { VectorEnv } from "../env/host/vector-env.ts";
-import { firstEpisodes } from "../rl/evaluate.ts";
 
 /** Actions for all worlds, [numEnvs, ...] row-major, of observations of the same order. */
 export type Act = (observations: Float32Array | Float64Array) => ArrayLike<number> | Promise<ArrayLike<number>>;
@@ -22,7 +21,11 @@ export async function recordEpisodes(
       "bad-option",
       "recordEpisodes takes an environment of makeVec, and a function from observations to actions.",
     );
-  const { EpisodeRecorder } = await import("./episode-recorder.ts"); // a page that records nothing loads no recorder
+  // a page that records nothing loads no recorder
+  const [{ EpisodeRecorder }, { firstEpisodes }] = await Promise.all([
+    import("./episode-recorder.ts"),
+    import("../rl/evaluate.ts"),
+  ]);
   const recorder = new EpisodeRecorder(env);
   const onStart = () => recorder.start(seed);
   const own = async () => Array.from(await act(env.observations));
