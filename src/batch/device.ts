@@ -22,7 +22,6 @@ import {
   type PlanHelp,
   type PlannedBatch,
 } from "./batch.ts";
-import { CpuBatch } from "./cpu-batch.ts";
 import { chooseDevice, isHostDevice, namedHostDevice, type DeviceChoice, type HostDevice } from "./devices.ts";
 import { emissionFor } from "./kernel/emission.ts";
 import type { Arithmetic } from "./kernel/arithmetic.ts";
@@ -125,6 +124,7 @@ export async function placeBatch(
           return holding(() => new WasmBatch(held, map), hold);
         }
         const held = { ...planned, plan: hostPlan(planned, device, 1) };
+        const { CpuBatch } = await import("./cpu-batch.ts"); // a page that steps otherwise loads none
         const hold = await budget.reserve(held.plan, planned.plan.name);
         return holding(() => new CpuBatch(held, device === "cpu" ? "f32" : "f64", onTurns), hold);
       }),
@@ -264,7 +264,7 @@ function shrunk(
 }
 
 /** A batch on the CPU that holds bytes of the budget; none if it cannot be made. */
-function holding(make: () => CpuBatch | WasmBatch, hold: Hold): Batch {
+function holding(make: () => Batch, hold: Hold): Batch {
   try {
     return heldBy(make(), hold);
   } catch (error) {

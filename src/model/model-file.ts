@@ -5,12 +5,13 @@ import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { modelIn } from "./archive.ts";
+import { compileTree, type Compiled } from "./compile-source.ts";
 import { memoryTree, type FileTree } from "./files.ts";
 import { hostTree, statOf } from "./host-files.ts";
 import { isZip } from "./is-zip.ts";
 import type { MainModule } from "./mujoco.ts";
 import { sourceFolder } from "./source-folder.ts";
-import { compileTree, decode, type Compiled, type ModelSource } from "./source.ts";
+import { decode, type ModelSource } from "./source.ts";
 import { withMeshPaths, withPlacedUrdfs } from "./urdf.ts";
 import { unpackZip } from "./zip.ts";
 

@@ -15,7 +15,6 @@ import {
   type MjModel,
 } from "./mujoco.ts";
 import { writeOption } from "./options.ts";
-import { compileSource } from "./source.ts";
 
 /** mjContact as plain data. */
 export interface OracleContact {
@@ -96,8 +95,8 @@ interface Made {
   readonly mjData: MjData;
 }
 
-function makeIn(mujoco: MainModule, model: Model, forceLimited: readonly number[]): Made {
-  const mjModel = compileSource(mujoco, model.source, { forceLimited }).model;
+function makeIn(mujoco: MainModule, model: Model, compile: (mujoco: MainModule) => MjModel): Made {
+  const mjModel = compile(mujoco);
   writeOption(mjModel, model.opt);
   try {
     return { mujoco, mjModel, mjData: new mujoco.MjData(mjModel) };
@@ -119,16 +118,18 @@ function makeIn(mujoco: MainModule, model: Model, forceLimited: readonly number[
  */
 export async function createOracle(model: Model, forceLimited: readonly number[] = []): Promise<Oracle> {
   assertModel(model);
-  const first = await getMuJoCo();
+  // a page that asks MuJoCo nothing loads neither
+  const [{ compileSource }, first] = await Promise.all([import("./compile-source.ts"), getMuJoCo()]);
+  const compile = (mujoco: MainModule) => compileSource(mujoco, model.source, { forceLimited }).model;
   let made: Made;
   try {
-    made = makeIn(first, model, forceLimited);
+    made = makeIn(first, model, compile);
   } catch (error) {
     const isFull = error instanceof CorralError && error.code === "mujoco-memory";
     if (!isFull || (held.get(first) ?? 0) > MOST_HELD) throw error;
     // what is gone left the module without memory
     dropMuJoCo(first);
-    made = makeIn(await getMuJoCo(), model, forceLimited);
+    made = makeIn(await getMuJoCo(), model, compile);
   }
   const { mujoco, mjModel, mjData } = made;
   // a mass that is not positive shows in what happens to the world, not in MuJoCo's warnings here

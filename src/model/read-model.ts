@@ -1,5 +1,6 @@
 // reads what MuJoCo has compiled into plain data
 import { CorralError } from "../core/errors.ts";
+import { compileSource, hasCompiled, type Compiled } from "./compile-source.ts";
 import { fieldSize, fieldsOf, SIZES, type ModelArrays, type Sizes } from "./fields.ts";
 import { readHulls } from "./hulls.ts";
 import { NAMED, type Model, type ModelStatistic, type ObjectKind } from "./model-data.ts";
@@ -8,7 +9,7 @@ import { readOption } from "./options.ts";
 import { withPairsOf } from "./pairs.ts";
 import { restContacts } from "./rest-contacts.ts";
 import { restRounding } from "./rest-rounding.ts";
-import { compileSource, hasCompiled, type Compiled, type ModelSource } from "./source.ts";
+import type { ModelSource } from "./source.ts";
 import { readSurfaces } from "./surfaces.ts";
 import { readTaxels } from "./taxels.ts";
 import type { LeftOut } from "./visuals.ts";

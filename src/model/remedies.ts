@@ -2,26 +2,6 @@
 import type { FileTree } from "./files.ts";
 import { placeOf } from "./urdf.ts";
 
-/** What Git has in place of a file that Git LFS holds: a text of some 130 bytes. */
-const POINTER = "version https://git-lfs.github.com/spec/";
-
-export const LFS_REMEDY = "Run git lfs install and git lfs pull in its repository, or download the file itself.";
-
-/** Whether bytes are a pointer of Git LFS in place of a file. */
-export function isLfsPointer(bytes: Uint8Array): boolean {
-  return bytes.length < 1024 && new TextDecoder().decode(bytes.subarray(0, POINTER.length)) === POINTER;
-}
-
-/** A tree that keeps in a list the files that are read of it and are pointers of Git LFS. */
-export const pointersOf = (tree: FileTree, found: string[]): FileTree => ({
-  ...tree,
-  read(path) {
-    const bytes = tree.read(path);
-    if (bytes && isLfsPointer(bytes) && !found.includes(path)) found.push(path);
-    return bytes;
-  },
-});
-
 const endingOf = (file: string): string => /\.[^./]*$/.exec(file)?.[0] ?? "";
 
 /** Meshes that MuJoCo has no reader for, as far as robots come with them. */
