@@ -10,7 +10,7 @@ import { reachOf, type Places } from "./stance.ts";
 import { kinematicsOf, legOf, straightKnees, type Kinematics } from "./straight-legs.ts";
 import { touching } from "./touching.ts";
 import { axesOf, turnedAhead } from "./upright.ts";
-import type { Vector } from "./vectors.ts";
+import { minus, turned, vectorAt, type Vector } from "./vectors.ts";
 
 const GRAVITY = 9.81;
 /** Legs that miss more of a step or a lift, in parts of it, are no legs to walk with. */
@@ -70,6 +70,7 @@ const OWN: readonly Vector[] = [
 /** World positions and axes of a pose. */
 interface Posed extends Kinematics, Places {
   readonly xpos: Float64Array;
+  readonly xquat: Float64Array;
   readonly subtree_com: Float64Array;
 }
 
@@ -79,6 +80,7 @@ function posed(oracle: Oracle, qpos: ArrayLike<number>): Posed {
   return {
     ...places,
     xpos: oracle.read("xpos"),
+    xquat: oracle.read("xquat"),
     geom_xmat: oracle.read("geom_xmat"),
     subtree_com: oracle.read("subtree_com"),
   };
@@ -105,6 +107,20 @@ function soleOf({ model }: Robot, foot: number, places: Places): readonly [numbe
     return (low + Math.max(...own.map((g) => at(g) + reachOf(model, g, places, axis, true)))) / 2;
   };
   return [middle(0), middle(1)];
+}
+
+/**
+ * Where a foot touches the ground, in the world and in its frame (m), where it is a shin: a leg of a hip and a knee has no
+ * ankle, and its frame is at the knee. Undefined where a foot has one.
+ */
+function tipOf({ model }: Robot, foot: number, pose: Posed, hinges: readonly Hinge[], sole: readonly [number, number]) {
+  const pitches = hinges.filter(({ joint }) => Math.abs(pose.xaxis[3 * joint + 1]) > ALONG);
+  const low = Math.min(...touching(model, foot).map((g) => pose.geom_xpos[3 * g + 2] - reachOf(model, g, pose, 2)));
+  const [frame, hip] = [pose.xpos[3 * foot + 2], pose.xanchor[3 * hinges[0].joint + 2]];
+  if (pitches.length > 2 || frame - low < ANKLE * (hip - low)) return undefined;
+  const at: Vector = [...sole, low];
+  const [w, x, y, z] = pose.xquat.subarray(4 * foot, 4 * foot + 4);
+  return { at, own: turned(minus(at, vectorAt(pose.xpos, foot)), [w, -x, -y, -z]) };
 }
 
 /** A hinge of a leg, the servo that turns it, and by how much for each rad of that one's own joint. */
@@ -168,13 +184,16 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
           ? [model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]]
           : [-Infinity, Infinity],
       );
-      const long = pose.xanchor[3 * hinges[0].joint + 2] - pose.xpos[3 * foot + 2];
+      const tip = tipOf(robot, foot, pose, hinges, sole);
+      const at = tip?.at ?? vectorAt(pose.xpos, foot);
+      const long = pose.xanchor[3 * hinges[0].joint + 2] - at[2];
       if (!(long > 0)) return undefined;
       const back = Math.max(-BELOW * long, Math.min(BELOW * long, pose.subtree_com[3 * base] - sole[0]));
       const { raises, sides, misses, stance, ...columns } = columnsOf(oracle, qpos, {
         base,
         axes: axes ? [axes.ahead, axes.left, axes.up] : OWN,
         foot,
+        tip: tip?.own,
         places,
         ranges,
         long,
@@ -186,9 +205,8 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
       });
       const stiffness = hinges.map(({ motor }) => motors[motor].servo?.stiffness ?? model.actuator_gainprm[10 * motor]);
       // what a leg alone is pushed by goes from its foot through the mass, which it would turn else
-      const leans =
-        (pose.subtree_com[3 * base + 1] - sole[1]) / (pose.subtree_com[3 * base + 2] - pose.xpos[3 * foot + 2]);
-      const isAnkle = (i: number) => pose.xanchor[3 * hinges[i].joint + 2] - pose.xpos[3 * foot + 2] < ANKLE * long;
+      const leans = (pose.subtree_com[3 * base + 1] - sole[1]) / (pose.subtree_com[3 * base + 2] - at[2]);
+      const isAnkle = (i: number) => pose.xanchor[3 * hinges[i].joint + 2] - at[2] < ANKLE * long;
       // feet carry where they stand, not where their frames are: an ankle behind the middle of its sole pushes toes down
       const lever = (joint: number) =>
         pose.xaxis[3 * joint] * (sole[1] - pose.xanchor[3 * joint + 1]) -

@@ -9,6 +9,8 @@ export interface Leg {
   /** Ahead, to the left and up in the frame of the base. */
   readonly axes: readonly Vector[];
   readonly foot: number;
+  /** The point of a foot that steps, in its frame (m), where it is no ankle: a shin turns as it may. */
+  readonly tip?: Vector | undefined;
   /** Places of its hinges in qpos. */
   readonly places: readonly number[];
   readonly ranges: readonly (readonly [number, number])[];
@@ -90,13 +92,15 @@ function apart(r: readonly number[], s: readonly number[]): number[] {
 
 /** The columns of a leg about a pose, of which `oracle` is the model. */
 export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Columns {
-  const { base, axes: own, foot, places, ranges, long } = leg;
+  const { base, axes: own, foot, tip = [0, 0, 0], places, ranges, long } = leg;
+  const tilts = leg.tip ? 0 : TILTS * long;
   const look = (q: Float64Array): Pose => {
     leg.close?.(q);
     oracle.write("qpos", q);
     listen(() => oracle.mujoco.mj_kinematics(oracle.model, oracle.data));
     const [xpos, xmat] = [oracle.read("xpos"), oracle.read("xmat")];
-    const from = [0, 1, 2].map((k) => xpos[3 * foot + k] - xpos[3 * base + k]);
+    const reach = [0, 3, 6].map((row) => times(xmat.subarray(9 * foot + row, 9 * foot + row + 3), tip));
+    const from = [0, 1, 2].map((k) => xpos[3 * foot + k] + reach[k] - xpos[3 * base + k]);
     const axis = (k: number) => [0, 3, 6].map((row) => xmat[9 * foot + row + k]);
     const along = (k: number) =>
       [0, 3, 6].map((row) => times(xmat.subarray(9 * base + row, 9 * base + row + 3), own[k]));
@@ -124,7 +128,7 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
       const pose = look(q);
       return [
         ...pose.at.map((x, k) => x - goal[k]),
-        ...apart(pose.axes, axes).map((x) => TILTS * long * x),
+        ...apart(pose.axes, axes).map((x) => tilts * x),
         ...places.map((a) => LEAST_TURN * long * (q[a] - from[a])),
       ];
     };

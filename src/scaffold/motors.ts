@@ -166,9 +166,10 @@ export function wheelsOf(model: Model): ReadonlySet<number> {
   return new Set([...ends, ...rimmed]);
 }
 
-/** A servo spends a motor's torque on so much of an error (rad); its damping is this part of its stiffness (s). */
+/** A servo spends a motor's torque on so much of an error (rad); its damping is this part of its stiffness (s), and at least that. */
 const SERVO_ERROR = 0.67;
-const SERVO_DAMPING = 0.02;
+const SERVO_DAMPING = 0.04;
+const LEAST_DAMPING = 0.02;
 /** What a damper may take of a dof's speed in a physics step: beyond 2 it gains. */
 const DAMPED = 0.5;
 
@@ -200,9 +201,9 @@ export function fastestOf(model: Model, i: number): number {
 function servoFor(model: Model, i: number, name: string): Motor["servo"] {
   if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] === 0) return undefined;
   const inertia = model.dof_M0[model.jnt_dofadr[jointOf(model, i)]];
-  const steady = (DAMPED * inertia) / (SERVO_DAMPING * model.opt.timestep);
-  const stiffness = Math.min(most(model, i) / SERVO_ERROR, steady);
-  return stiffness > 0 ? { stiffness, damping: SERVO_DAMPING * stiffness } : undefined;
+  const steady = (DAMPED * inertia) / model.opt.timestep;
+  const stiffness = Math.min(most(model, i) / SERVO_ERROR, steady / LEAST_DAMPING);
+  return stiffness > 0 ? { stiffness, damping: Math.min(SERVO_DAMPING * stiffness, steady) } : undefined;
 }
 
 /** Control of actuators that are no servos, in a pose: what a keyframe says, or the middle; and how far it goes both ways. */

@@ -5,7 +5,7 @@ import { listen } from "../model/mujoco.ts";
 import type { Oracle } from "../model/oracle.ts";
 import { isBelow } from "./motors.ts";
 import { touching } from "./touching.ts";
-import { across, angle, areParallel, cross, dot, minus, vectorAt } from "./vectors.ts";
+import { across, angle, areParallel, cross, dot, minus, vectorAt, type Vector } from "./vectors.ts";
 
 /** rad by which a straight knee is bent, as robots of a person's size stand to walk, and the least that is worth it. */
 const BEND = 0.7;
@@ -16,6 +16,8 @@ const WITHIN = 0.9;
 const STRAIGHT = 0.35;
 const UPRIGHT = 0.35;
 const BENT = 0.1;
+/** A hip that lifts a thigh turns so many times as far as it turns back. */
+const LIFTS = 2;
 /** Thigh and shin are no shorter than this part of the leg; shorter links are parts of hips and feet. */
 const SHORTEST = 0.2;
 
@@ -84,8 +86,8 @@ function kneeOf(
       qpos,
       knee,
       others.map((j) => [j, Math.sign(dot(vectorAt(xaxis, j), turns))] as const),
-      // as it is bent a little, or the way of a person's knee: the foot goes back from +x
-      angle(thigh, shin) > BENT ? side : turns[1],
+      // as it is bent a little, as its hip lifts the thigh, or the way of a person's knee: the foot goes back from +x
+      angle(thigh, shin) > BENT ? side : lifts(model, qpos, hip, turns, xaxis) || turns[1],
     );
     return Math.abs(turn) >= LEAST ? [knee, turn] : undefined;
   }
@@ -98,6 +100,13 @@ function roomOf(model: Model, qpos: ArrayLike<number>, joint: number): readonly 
   const at = qpos[model.jnt_qposadr[joint]];
   const [low, high] = model.jnt_range.subarray(2 * joint, 2 * joint + 2);
   return [at - low, high - at];
+}
+
+/** The way a knee bends, along its axis, where its hip turns much further one way: it lifts the thigh so. 0 where it does not. */
+function lifts(model: Model, qpos: ArrayLike<number>, hip: number, turns: Vector, xaxis: Float64Array): number {
+  const [down, up] = roomOf(model, qpos, hip);
+  if (Math.max(down, up) < LIFTS * Math.min(down, up)) return 0;
+  return Math.sign(down - up) * Math.sign(dot(vectorAt(xaxis, hip), turns));
 }
 
 /**

@@ -1,5 +1,6 @@
 // where a robot goes ahead, to the left and up whose base has a frame that does not stand upright, or looks aside
 import type { Base, Robot } from "./robot.ts";
+import { legOf } from "./straight-legs.ts";
 import { cross, dot, minus, vectorAt, type Vector } from "./vectors.ts";
 
 /** Unit vectors in the frame of a base. */
@@ -13,14 +14,14 @@ export interface Axes {
 const UPRIGHT = Math.cos(0.5);
 /** What of the way ahead is along x at least, of two feet that are beside each other along y. */
 const ASIDE = Math.SQRT1_2;
-/** Toes are so far ahead of ankles, at least (m). */
+/** Toes are so far ahead of ankles, and knees of hips, at least (m). */
 const TOES = 1e-3;
 
 /** 1 of what is called left, -1 of what is called right, else 0. */
 const sideOf = (name: string): number =>
   /left|(^|[_.-])l([_.-]|$)/i.test(name) ? 1 : /right|(^|[_.-])r([_.-]|$)/i.test(name) ? -1 : 0;
 
-/** Where it goes ahead, in the world: of two feet across the line between them, so that what is called left is on the left, or where toes are; of others along x. */
+/** Where it goes ahead, in the world: of two feet across the line between them, so that what is called left is on the left, or where toes are, or knees; of others along x. */
 function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Vector {
   if (feet.length !== 2) return [1, 0, 0];
   const [dx, dy] = minus(vectorAt(xpos, feet[1]), vectorAt(xpos, feet[0]));
@@ -36,7 +37,13 @@ function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Ve
   // along `across` the first foot is on the left
   const named = feet.map((foot) => sideOf(model.names.body[foot] ?? ""));
   const left = named[0] === -named[1] ? named[0] : 0;
-  const sign = Math.sign(left || (Math.abs(toes) > TOES ? toes : across[0] || across[1]));
+  const knees = feet.reduce((sum, foot) => {
+    const [hip, ...rest] = legOf(model, foot, feet).map((j) => model.jnt_bodyid[j]);
+    const ahead = (body: number) => dot(minus(vectorAt(xpos, body), vectorAt(xpos, hip)), across);
+    return rest.filter((body) => body !== foot).reduce((all, body) => all + ahead(body) - ahead(foot) / 2, sum);
+  }, 0);
+  const told = [left, toes, knees].find((way) => Math.abs(way) > TOES);
+  const sign = Math.sign(told ?? (across[0] || across[1]));
   return [sign * across[0], sign * across[1], 0];
 }
 

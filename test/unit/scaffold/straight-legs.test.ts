@@ -11,18 +11,19 @@ interface Leg {
   readonly range: string;
   readonly axis?: string;
   readonly shin?: string;
-  /** Axis of the hip. */
+  /** Axis of the hip, and its range. */
   readonly hip?: string;
+  readonly lifts?: string;
 }
 
 const SIDES = ["left", "right"] as const;
 const leg = (
   side: string,
   y: number,
-  { range, axis = "0 1 0", shin = "0 0 -.4", ankle = "-.9 .9", hip = "0 1 0" }: Leg,
+  { range, axis = "0 1 0", shin = "0 0 -.4", ankle = "-.9 .9", hip = "0 1 0", lifts = "-1.5 1.5" }: Leg,
 ) => `<body pos="0 ${y} -.1">
   <joint name="${side}_roll" axis="1 0 0" range="-.5 .5"/><geom type="sphere" size=".05"/>
-  <body><joint name="${side}_hip" axis="${hip}" range="-1.5 1.5"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4"/>
+  <body><joint name="${side}_hip" axis="${hip}" range="${lifts}"/><geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4"/>
   <body pos="0 0 -.4"><joint name="${side}_knee" axis="${axis}" range="${range}"/><geom type="capsule" size=".04" fromto="0 0 0 ${shin}"/>
   <body pos="${shin}"><joint name="${side}_ankle" axis="0 1 0" range="${ankle}"/><geom type="sphere" size=".03"/>
   <body pos="0 0 -.1"><joint name="${side}_sole" axis="1 0 0" range="-.5 .5"/><geom type="box" size=".1 .04 .02" pos=".03 0 -.04"/>
@@ -47,6 +48,18 @@ const bentKnees = async (xml: string) => {
     }),
   );
 };
+
+test("knees that bend either way bend as hips lift thighs, which turn further one way", async () => {
+  const either = (lifts: string): Leg => ({ range: "-1.5 1.5", lifts });
+  for (const [lifts, way] of [
+    ["-.4 1.5", 1],
+    ["-1.5 .4", -1],
+    ["-1 1.5", -1],
+  ] as const) {
+    const bent = await bentKnees(biped(either(lifts), either(lifts)));
+    expect([bent.left_hip, bent.left_knee, bent.right_knee]).toEqual([0.35 * way, -0.7 * way, -0.7 * way]);
+  }
+});
 
 test("knees bend towards where they have room, hips and ankles half of it back", async () => {
   expect(await bentKnees(biped({ range: "-.2 2" }, { range: "-2 .1", axis: "0 -1 0" }))).toEqual({

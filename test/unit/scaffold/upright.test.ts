@@ -82,6 +82,23 @@ test("of others they are where it goes in the world as it stands", async () => {
   );
 });
 
+test.each([1, -1])(
+  "where nothing tells left from right, and feet have no toes, it goes where its knees are, %d",
+  async (way) => {
+    const leg = (x: number, i: number) => `<body pos="${x} 0 -.05"><joint name="hip${i}" axis="1 0 0" range="-60 60"/>
+    <geom type="capsule" size=".03" fromto="0 0 0 0 ${0.1 * way} -.2"/>
+    <body pos="0 ${0.1 * way} -.2"><joint name="knee${i}" axis="1 0 0" range="-60 60"/><geom type="capsule" size=".03" fromto="0 0 0 0 ${-0.1 * way} -.2"/>
+    <body pos="0 ${-0.1 * way} -.2"><joint name="ankle${i}" axis="1 0 0" range="-60 60"/><geom size=".04"/></body></body></body>`;
+    const joints = [0, 1].flatMap((i) => ["hip", "knee", "ankle"].map((name) => `${name}${i}`));
+    const robot = await robotOf(
+      await loadModel(`<mujoco><worldbody><geom type="plane" size="0 0 1"/><body pos="0 0 .49"><freejoint name="root"/>
+      <geom type="box" size=".1 .06 .06"/>${[0.08, -0.08].map(leg).join("")}</body></worldbody>
+      <actuator>${joints.map((joint) => `<position joint="${joint}" kp="60"/>`).join("")}</actuator></mujoco>`),
+    );
+    expect(axesOf(robot, baseOf(robot))!.ahead).toEqual([0, way, 0]);
+  },
+);
+
 test("its task does not end where it stands, and measures along them", async () => {
   const path = join(folder, "lying.xml");
   writeFileSync(path, standing(Y_UP, CORNERS, 0));
