@@ -33,7 +33,7 @@ type Mend = (text: string) => Promise<Mended | undefined>;
 
 /**
  * The model of a URDF. Where MuJoCo refuses what a small mend ends, or nothing collides of what `stands`, a copy with that is written.
- * @throws CorralError model-compile, MuJoCo's words on the URDF as it was, where no mend helps; mesh-reader-missing, bad-mesh
+ * @throws CorralError model-compile, MuJoCo's words on the URDF as it was where no mend helps, of the copy where meshes were converted; mesh-reader-missing, bad-mesh
  */
 export async function loadUrdf(path: string, copy: string, stands = false): Promise<LoadedUrdf> {
   const isFile = /\.(urdf|xml)$/i.test(path) && existsSync(path);
@@ -67,6 +67,7 @@ async function mendedCopy(path: string, copy: string, mend: Mend): Promise<Loade
   const made = () => places.filter((place) => !taken.includes(place) && existsSync(place));
   let text = movedUrdf(readFileSync(path, "utf8"), treePath(resolve(path)), folder, hostTree(new Map()));
   const mends: string[] = [];
+  let refused: CorralError | undefined;
   try {
     for (let mended = await mend(text); mended !== undefined; mended = await mend(text)) {
       if (taken.length > 0) throw new UsageError(`${taken[0]} is there already. Choose another name, or move it.`);
@@ -78,8 +79,11 @@ async function mendedCopy(path: string, copy: string, mend: Mend): Promise<Loade
       } catch (error) {
         if (!refusedByMujoco(error)) throw error;
         mend = mendFor(error, copy);
+        refused = error;
       }
     }
+    // of meshes that were converted MuJoCo's first words, which ask for that, say nothing more
+    if (refused && made().includes(meshFolderOf(copy))) throw refused;
   } catch (error) {
     for (const one of made()) rmSync(one, { recursive: true, force: true });
     throw error;

@@ -1,15 +1,29 @@
 // meshes of a URDF that MuJoCo does not read, written beside a copy of it as OBJ
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { inLine } from "../core/show.ts";
+import { hostTree } from "../model/host-files.ts";
+import { treePath } from "../model/model-file.ts";
 import { meshesOf, meshFolder, renamedMeshes } from "../model/urdf.ts";
 import { isForAssimp, meshAsObj } from "../scaffold/mesh-as-obj.ts";
 import type { Mended } from "../scaffold/mended-urdf.ts";
+import { escaped } from "../scaffold/scene-servos.ts";
+import { UsageError } from "./io.ts";
 import { writeOutput } from "./write-output.ts";
 
 /** Where the meshes of a copy are written. */
 export const meshFolderOf = (copy: string): string => copy.replace(/\.urdf$/, "-meshes");
+
+/** A name in a URDF as the path that MuJoCo reads. */
+const pathIn = (name: string): string =>
+  name
+    .replaceAll("&apos;", "'")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&")
+    .replaceAll("\\", "/");
 
 /**
  * The text of a copy with the meshes that collide read by Assimp, where MuJoCo said that it reads one of them not; undefined
@@ -19,22 +33,25 @@ export const meshFolderOf = (copy: string): string => copy.replace(/\.urdf$/, "-
 export async function withReadMeshes(text: string, said: string, copy: string): Promise<Mended | undefined> {
   if (!/(?:no decoder found|decoder failed) for mesh file/.test(said)) return undefined;
   const folder = meshFolderOf(copy);
-  const from = resolve(dirname(copy), meshFolder(text));
+  const from = resolve(dirname(copy), pathIn(meshFolder(text)));
+  const files = hostTree(new Map());
   const written = new Map<string, string>();
   for (const name of new Set(meshesOf(text))) {
-    const path = resolve(from, name);
-    if (!existsSync(path)) {
+    const path = pathIn(name);
+    const bytes = files.read(treePath(resolve(from, path)));
+    if (bytes === undefined) {
       // MuJoCo tells of its kind alone
       if (!isForAssimp(name, new Uint8Array())) continue;
       throw new CorralError("missing-file", `the URDF names the file "${inLine(name)}", which cannot be read.`, {
         file: name,
       });
     }
-    const bytes = readFileSync(path);
     if (!isForAssimp(name, bytes)) continue;
-    const obj = await meshAsObj(basename(name), bytes);
+    const obj = await meshAsObj(basename(path), bytes);
+    if (written.size === 0 && existsSync(folder))
+      throw new UsageError(`${folder} is there already. Choose another name, or move it.`);
     mkdirSync(folder, { recursive: true });
-    const file = unused(basename(name).replace(/\.[^.]*$/, ""), [...written.values()]);
+    const file = unused(basename(path).replace(/\.[^.]*$/, ""), [...written.values()]);
     writeOutput(join(folder, file), obj);
     written.set(name, file);
   }
@@ -42,7 +59,7 @@ export async function withReadMeshes(text: string, said: string, copy: string): 
   const inFolder = relative(from, folder).replaceAll("\\", "/");
   const next = renamedMeshes(text, (name) => {
     const file = written.get(name);
-    return file === undefined ? name : `${inFolder}/${file}`;
+    return file === undefined ? name : escaped(`${inFolder}/${file}`).replaceAll("'", "&apos;");
   });
   const many = written.size === 1 ? "a mesh that MuJoCo does not read is" : "meshes that MuJoCo does not read are";
   return { text: next, note: `${many} in ${basename(folder)}, as OBJ` };

@@ -149,15 +149,19 @@ export function withCompiler(xml: string, attributes: string): string {
   return xml.replace(/<robot\b[^>]*>/, (tag) => `${tag}<mujoco><compiler ${attributes}/></mujoco>`);
 }
 
+const CUT = /(<compiler\b[^>]*\bstrippath\s*=\s*["'])true/;
+
 /** The text of a URDF for another folder than its own, with the paths of its meshes from there. Both are paths of the tree. */
 export function movedUrdf(xml: string, file: string, folder: string, tree: FileTree): string {
-  const placed = withMeshPaths(xml, file, tree);
+  // MuJoCo would look for the last part of each path
+  const whole = CUT.test(xml)
+    ? renamedMeshes(xml, (name) => name.replace(/^.*[/\\]/, "")).replace(CUT, "$1false")
+    : xml;
+  const placed = withMeshPaths(whole, file, tree);
   const from = (path: string) => posix.relative(`/${folder}`, `/${dirname(file)}/${path}`);
   const kept = FOLDER.exec(placed);
   if (kept)
     return placed.replace(FOLDER, (tag, head: string) => tag.slice(0, head.length) + ` meshdir="${from(kept[3])}"`);
-  // MuJoCo is told to look for the last part of each path beside the URDF
-  if (/<compiler\b[^>]*\bstrippath\s*=\s*["']true/.test(placed)) return withCompiler(placed, `meshdir="${from(".")}"`);
   return renamedMeshes(placed, (name) => (hasScheme(name) || isAbsolute(name) ? name : from(name)));
 }
 

@@ -59,18 +59,26 @@ async function assimp(name: string): Promise<Assimp> {
   }
 }
 
+/** What Assimp reads of a file; undefined where it refuses it, or has no room for it. */
+function sceneOf(reader: Assimp, name: string, bytes: Uint8Array): Scene | undefined {
+  try {
+    const files = new reader.FileList();
+    files.AddFile(name, bytes);
+    const result = reader.ConvertFileList(files, "assjson");
+    if (!result.IsSuccess() || result.FileCount() === 0) return undefined;
+    return JSON.parse(new TextDecoder().decode(result.GetFile(0).GetContent())) as Scene;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * A mesh as the text of an OBJ, in metres. Axes are as they are in the file, whatever Collada's up_axis says: URDFs are
  * drawn so by RViz, and their authors see them there.
  * @throws CorralError mesh-reader-missing; bad-mesh where it cannot be read or has no faces
  */
 export async function meshAsObj(name: string, bytes: Uint8Array): Promise<string> {
-  const reader = await assimp(name);
-  const files = new reader.FileList();
-  files.AddFile(name, bytes);
-  const result = reader.ConvertFileList(files, "assjson");
-  const said = result.IsSuccess() && result.FileCount() > 0 ? result.GetFile(0).GetContent() : undefined;
-  const scene = said && (JSON.parse(new TextDecoder().decode(said)) as Scene);
+  const scene = sceneOf(await assimp(name), name, bytes);
   const vertices: string[] = [];
   const faces: string[] = [];
   const add = (node: Node, to: mat4) => {

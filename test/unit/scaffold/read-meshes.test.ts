@@ -1,5 +1,5 @@
 // URDFs whose links collide as meshes that MuJoCo has no reader for get a copy with these as OBJ, of the same size and place
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -116,6 +116,53 @@ test("two of one name are two files, one that is not there or no mesh is named, 
     expect(refused.stderr).toContain(words);
     for (const left of ["refused.urdf", "refused-meshes", "refused.xml"])
       expect(existsSync(join(folder, left))).toBe(false);
+  }
+});
+
+test("meshes are where MuJoCo has them: names with entities and other separators, and paths that are cut", async () => {
+  mkdirSync(join(folder, "it's & more"));
+  for (const mesh of ["it's & more/leg & foot.dae", "cut.dae"]) writeFileSync(join(folder, mesh), dae("Z_UP"));
+  const cut = `<mujoco><compiler strippath="true"/></mujoco>`;
+  for (const [name, mesh, compiler] of [
+    ["entities", "it&apos;s &amp; more/leg &amp; foot.dae", ""],
+    ["separators", "it&apos;s &amp; more\\leg &amp; foot.dae", ""],
+    ["cut", "not/there/cut.dae", cut],
+    ["cut-folder", "not/there/leg &amp; foot.dae", cut.replace("/>", ` meshdir="it&apos;s &amp; more"/>`)],
+  ]) {
+    writeFileSync(join(folder, `${name}-given.urdf`), urdf(mesh).replace("<link", `${compiler}<link`));
+    const { code, stderr } = await cli.run("new-task", name, "--robot", `${name}-given.urdf`, "--kind", "reach");
+    expect([name, code, stderr]).toEqual([name, 0, ""]);
+    expect((await loadModel(join(folder, `${name}.xml`))).nmesh).toBe(1);
+  }
+});
+
+test("files that are there stay as they are, and what cannot be read or compiled as OBJ is told as such", async () => {
+  writeFileSync(join(folder, "box.ply"), ply);
+  writeFileSync(join(folder, "kept-given.urdf"), urdf("box.ply"));
+  mkdirSync(join(folder, "kept-meshes"));
+  writeFileSync(join(folder, "kept-meshes/box.obj"), "mine");
+  const kept = await cli.run("new-task", "kept", "--robot", "kept-given.urdf", "--kind", "reach");
+  expect([kept.code, kept.stderr]).toEqual([2, expect.stringContaining("kept-meshes is there already")]);
+  expect(readFileSync(join(folder, "kept-meshes/box.obj"), "utf8")).toBe("mine");
+
+  mkdirSync(join(folder, "folder.dae"));
+  const deep = dae("Z_UP").replace("<node ", `${"<node>".repeat(20_000)}<node `);
+  writeFileSync(
+    join(folder, "deep.dae"),
+    deep.replace("</visual_scene>", `${"</node>".repeat(20_000)}</visual_scene>`),
+  );
+  writeFileSync(join(folder, "flat.ply"), ply.replaceAll(" 0.05", " -0.4"));
+  for (const [mesh, code, words] of [
+    ["folder.dae", "missing-file", `the file "folder.dae"`],
+    ["deep.dae", "bad-mesh", "deep.dae cannot be read as a mesh"],
+    ["flat.ply", "model-compile", "coplanar"],
+  ]) {
+    writeFileSync(join(folder, "odd-given.urdf"), urdf(mesh));
+    const refused = await cli.run("new-task", "odd", "--robot", "odd-given.urdf", "--kind", "reach");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`[${code}] `)]);
+    expect(refused.stderr).toContain(words);
+    expect(refused.stderr).not.toContain("corral new-task converts");
+    for (const left of ["odd.urdf", "odd-meshes", "odd.xml"]) expect(existsSync(join(folder, left))).toBe(false);
   }
 });
 
