@@ -26,9 +26,12 @@ const YES_OR_NO = new Set(
   ),
 );
 
+/** What is meant for a value of theirs; what follows else is another argument. */
+const ANSWER = /^(true|false|yes|no|on|off|[01])$/i;
+
 /** Arguments in which a flag that says true or false, and has no value, says true. */
 export const answered = (args: readonly string[]): string[] =>
-  args.map((arg, i) => (YES_OR_NO.has(arg) && (args[i + 1] ?? "-").startsWith("-") ? `${arg}=true` : arg));
+  args.map((arg, i) => (YES_OR_NO.has(arg) && !ANSWER.test(args[i + 1] ?? "") ? `${arg}=true` : arg));
 
 /**
  * Settings by name: those of a file, or if no environment is named of the run that is started from, then those of

@@ -58,6 +58,8 @@ describe("corral plan", () => {
     expect(await layers()).toBe(bytes);
     expect(await layers("--double-q", "--envs", "16")).toBe(await layers("true", "--envs", "16"));
     expect(await layers("false")).toBeLessThan(bytes);
+    const { totalBytes } = await plan("--train", "--algo", "dqn", "--layer-norm", "CartPole");
+    expect(totalBytes).toBe(bytes);
   });
 
   test("says what options save: planning with them gives that", async () => {
