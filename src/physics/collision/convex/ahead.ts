@@ -37,7 +37,7 @@ import {
 } from "./kept-searches.ts";
 import { lineOf } from "./newton.ts";
 import { isFlatPair } from "./margin-search.ts";
-import { MODE, MOST_TURNS, NEXT } from "./phases.ts";
+import { MODE, mostTurns, NEXT } from "./phases.ts";
 import { polytope } from "./polytope.ts";
 import { itemsOfLanes, itemsInTurn, lanesLeft } from "./pooled.ts";
 import { record, type Corner3 } from "./record.ts";
@@ -237,7 +237,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
         const begun = turns ? select(eq(phase, 0), firsts, turns.count(), "i32") : firsts;
         items.begin([select(isFirst, begun, waiting.get(), "i32")]);
         loop(
-          MOST_LANES * ROOM * (MOST_TURNS + 1),
+          MOST_LANES * ROOM * (mostTurns() + 1),
           () => {
             when(eq(way.get(), IDLE), () => {
               const { exists, at: i, of: from } = items.next();
@@ -266,7 +266,7 @@ export function searchesAhead(options: ConvexOptions, kinds: PairKinds): Ahead {
             });
             breakIf(eq(way.get(), READY));
             turn(isFirst);
-            const isOver = or(eq(state.mode.get(), MODE.DONE), ge(state.turns.get(), MOST_TURNS));
+            const isOver = or(eq(state.mode.get(), MODE.DONE), ge(state.turns.get(), mostTurns()));
             when(and(eq(way.get(), SEARCHING), isOver), end);
           },
           { label: "search" },

@@ -44,7 +44,7 @@ import {
   GOAL,
   MODE,
   NEXT,
-  MOST_TURNS,
+  mostTurns,
   NEWTON_TURNS,
   DESCENTS,
   OUTSIDE,
@@ -73,7 +73,7 @@ export function search(a: Core, b: Core, second: Frame, reach: Scalar, options: 
   let line: Line;
   const state = searchState(second.offset, () => (line = lineOf(a, b, second.rot, second.offset)));
   loop(
-    MOST_TURNS,
+    mostTurns(),
     () => {
       breakIf(eq(state.mode.get(), MODE.DONE));
       searchTurn(pair, line, state, p);
