@@ -35,8 +35,16 @@ class Digest {
     return this;
   }
 
+  /** Long lists by their bytes: tables of pairs have millions of numbers. */
   #list(values: ArrayLike<number>): void {
-    for (let i = 0; i < values.length; i++) this.#numbers(values[i]);
+    const bytes = values instanceof Int32Array || values instanceof Float64Array ? values : undefined;
+    this.#numbers(bytes?.BYTES_PER_ELEMENT ?? 0);
+    if (!bytes) {
+      for (let i = 0; i < values.length; i++) this.#numbers(values[i]);
+      return;
+    }
+    this.#flush();
+    this.#hash.update(bytes);
   }
 
   #flush(): void {

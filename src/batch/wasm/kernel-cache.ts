@@ -10,7 +10,7 @@ import { toWasm, type WasmKernel } from "../../trace/wasm/index.ts";
 import { hasLaneSelect } from "../../trace/wasm/relaxed.ts";
 
 /** The most kernels that are kept, and bytes of one. */
-const LIMITS = { most: 512, mostBytes: 16 << 20, mostInAll: 1 << 30 };
+const LIMITS = { most: 512, mostBytes: 64 << 20, mostInAll: 1 << 30 };
 
 const emitted = new WeakMap<Trace, WasmKernel>();
 

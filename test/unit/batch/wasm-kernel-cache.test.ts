@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { emittedKernel } from "../../../src/batch/wasm/kernel-cache.ts";
-import { array, load4, loop, store4, when, world } from "../../../src/trace/control.ts";
+import { array, load4, loop, store4, table, when, world } from "../../../src/trace/control.ts";
 import { digestOfTrace } from "../../../src/trace/digest.ts";
 import { trace } from "../../../src/trace/graph.ts";
-import { add, gt, mul } from "../../../src/trace/scalar.ts";
+import { add, gt, mul, toU32 } from "../../../src/trace/scalar.ts";
 
 const cache = mkdtempSync(join(tmpdir(), "corral-kernels-"));
 const folder = `${cache}-kernels`;
@@ -45,6 +45,22 @@ test("what an array may hold where it was not written is part of the digest", ()
     digestOfTrace(trace(() => array("kept", 4, "f32", isScratch, isOwn).set(0, 1))),
   );
   expect(new Set(digests).size).toBe(kinds.length);
+});
+
+const programOf = (values: ArrayLike<number>) =>
+  trace(() => store4("out", world(), [toU32(table("t", values, "i32")(world())), toU32(0), toU32(0), toU32(0)], "u32"));
+
+test("numbers of tables are part of the digest, as lists and as columns", () => {
+  const lists = [[1, 2, 3], [1, 2, 4], Int32Array.of(1, 2, 3), Int32Array.of(1, 2, 4), Float64Array.of(1, 2, 4)];
+  const digests = lists.map((values) => digestOfTrace(programOf(values)));
+  expect(new Set(digests).size).toBe(lists.length);
+  expect(lists.map((values) => digestOfTrace(programOf(values)))).toEqual(digests);
+});
+
+test("a kernel whose tables place millions of pairs is kept", () => {
+  vi.stubEnv("CORRAL_MODEL_CACHE", join(cache, "pairs"));
+  emittedKernel(programOf(Int32Array.from({ length: 5e6 }, (_, k) => k)));
+  expect(readdirSync(join(cache, "pairs-kernels")).length).toBe(1);
 });
 
 test("what was emitted is read; what was changed in the folder is not", () => {
