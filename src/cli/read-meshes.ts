@@ -59,7 +59,7 @@ export async function withReadMeshes(text: string, said: string, copy: string): 
   const inFolder = relative(from, folder).replaceAll("\\", "/");
   const next = renamedMeshes(text, (name) => {
     const file = written.get(name);
-    return file === undefined ? name : escaped(`${inFolder}/${file}`).replaceAll("'", "&apos;");
+    return file === undefined ? name : escaped(`${inFolder}/${file}`);
   });
   const many = written.size === 1 ? "a mesh that MuJoCo does not read is" : "meshes that MuJoCo does not read are";
   return { text: next, note: `${many} in ${basename(folder)}, as OBJ` };

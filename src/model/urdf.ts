@@ -93,7 +93,7 @@ export const isUrdf = (xml: string): boolean => /^[^<]*(<[?!][^>]*>[^<]*)*<robot
 /** Whether a text is one that xacro makes a URDF of, which MuJoCo would read as a robot without links. */
 export const isXacro = (xml: string): boolean => /<xacro:|<mesh\b[^>]*\$\((?:arg|find)\s/.test(withoutComments(xml));
 
-const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])([^"']*)\2/g;
+const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])(.*?)\2/g;
 
 /** Whether a name says by which means a file is had: MuJoCo looks in no folder for it. */
 export const hasScheme = (name: string): boolean => /^[a-z]+:\/\//.test(name);
@@ -108,14 +108,14 @@ export function meshesOf(xml: string): string[] {
 /** Those in a text that `withMeshPaths` made which are nowhere. */
 export const unplacedMeshes = (xml: string): string[] => meshesOf(xml).filter(hasScheme);
 
-const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])([^"']*)\2/;
+const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])(.*?)\2/;
 
 /** The folder, from that of the file, in which a URDF says that its meshes are. */
 export const meshFolder = (xml: string): string => FOLDER.exec(xml)?.[3] ?? "";
 
 /** The text of a URDF with other names of its meshes. */
 export const renamedMeshes = (xml: string, rename: (name: string) => string): string =>
-  xml.replace(MESH, (_, head: string, quote: string, name: string) => `${head}${quote}${rename(name)}${quote}`);
+  xml.replace(MESH, (_, head: string, _quote, name: string) => `${head}"${rename(name).replaceAll('"', "&quot;")}"`);
 
 /**
  * The text of a URDF with the paths of its meshes relative to itself, and MuJoCo told to keep them; any other text, and

@@ -126,6 +126,8 @@ test("meshes are where MuJoCo has them: names with entities and other separators
   for (const [name, mesh, compiler] of [
     ["entities", "it&apos;s &amp; more/leg &amp; foot.dae", ""],
     ["separators", "it&apos;s &amp; more\\leg &amp; foot.dae", ""],
+    ["quoted", "it's &amp; more/leg &amp; foot.dae", ""],
+    ["quoted-folder", "leg &amp; foot.dae", `<mujoco><compiler meshdir="it's &amp; more"/></mujoco>`],
     ["cut", "not/there/cut.dae", cut],
     ["cut-folder", "not/there/leg &amp; foot.dae", cut.replace("/>", ` meshdir="it&apos;s &amp; more"/>`)],
   ]) {
