@@ -35,13 +35,14 @@ export async function withReadMeshes(text: string, said: string, copy: string): 
   const folder = meshFolderOf(copy);
   const from = resolve(dirname(copy), pathIn(meshFolder(text)));
   const files = hostTree(new Map());
+  const names = new Set(meshesOf(text));
   const written = new Map<string, string>();
-  for (const name of new Set(meshesOf(text))) {
+  for (const name of names) {
     const path = pathIn(name);
     const bytes = files.read(treePath(resolve(from, path)));
     if (bytes === undefined) {
       // MuJoCo tells of its kind alone
-      if (!isForAssimp(name, new Uint8Array())) continue;
+      if (!isForAssimp(name, NOTHING)) continue;
       throw new CorralError("missing-file", `the URDF names the file "${inLine(name)}", which cannot be read.`, {
         file: name,
       });
@@ -51,7 +52,9 @@ export async function withReadMeshes(text: string, said: string, copy: string): 
     if (written.size === 0 && existsSync(folder))
       throw new UsageError(`${folder} is there already. Choose another name, or move it.`);
     mkdirSync(folder, { recursive: true });
-    const file = unused(basename(path).replace(/\.[^.]*$/, ""), [...written.values()]);
+    // by what a file is called, without folder and ending, MuJoCo knows one mesh from another
+    const others = [...names].filter((other) => other !== name && !written.has(other) && !isForAssimp(other, NOTHING));
+    const file = unused(stemOf(name), [...written.values(), ...others].map(stemOf));
     writeOutput(join(folder, file), obj);
     written.set(name, file);
   }
@@ -65,10 +68,14 @@ export async function withReadMeshes(text: string, said: string, copy: string): 
   return { text: next, note: `${many} in ${basename(folder)}, as OBJ` };
 }
 
-/** The name of an OBJ that is not among others. */
+const NOTHING = new Uint8Array();
+
+const stemOf = (name: string): string => basename(pathIn(name)).replace(/\.[^.]*$/, "");
+
+/** The name of an OBJ, by a stem that is not among others. */
 function unused(stem: string, taken: readonly string[]): string {
   for (let n = 1; ; n++) {
-    const name = n === 1 ? `${stem}.obj` : `${stem}-${n}.obj`;
-    if (!taken.some((other) => other.toLowerCase() === name.toLowerCase())) return name;
+    const name = n === 1 ? stem : `${stem}-${n}`;
+    if (!taken.some((other) => other.toLowerCase() === name.toLowerCase())) return `${name}.obj`;
   }
 }

@@ -168,6 +168,22 @@ test("files that are there stay as they are, and what cannot be read or compiled
   }
 });
 
+test("a mesh that MuJoCo reads stays another, called alike but for folder and ending", async () => {
+  const large = corners.map((corner) => `v ${corner.map((x) => 3 * x).join(" ")}`);
+  const obj = [...large, ...faces.map((face) => `f ${face.map((i) => i + 1).join(" ")}`)].join("\n");
+  mkdirSync(join(folder, "other"));
+  writeFileSync(join(folder, "other/box.obj"), obj);
+  writeFileSync(join(folder, "box.ply"), ply);
+  writeFileSync(
+    join(folder, "alike-given.urdf"),
+    urdf("other/box.obj").replace('box size=".4 .3 .1"', 'mesh filename="box.ply"'),
+  );
+  expect((await cli.run("new-task", "alike", "--robot", "alike-given.urdf", "--kind", "reach")).code).toBe(0);
+  const { nmesh, geom_dataid, geom_rbound } = await loadModel(join(folder, "alike.xml"));
+  const [first, second] = Array.from(geom_rbound).filter((_, geom) => geom_dataid[geom] >= 0);
+  expect([nmesh, second / first]).toEqual([2, expect.closeTo(3, 5)]);
+});
+
 test("binary STL is MuJoCo's to read, and points without faces are no mesh", async () => {
   const binary = new Uint8Array(84 + 50);
   binary.set(new TextEncoder().encode("solid by a program"));
