@@ -98,9 +98,7 @@ function standing({ model, span }: Robot, end: number, places: Places): number {
 }
 
 /** The middle of what touches of a foot (m): ahead, and to the left. */
-function soleOf({ model }: Robot, foot: number, places: Places): readonly [number, number] | undefined {
-  const own = touching(model, foot);
-  if (own.length === 0) return undefined;
+function soleOf({ model }: Robot, own: readonly number[], places: Places): readonly [number, number] {
   const middle = (axis: number): number => {
     const at = (g: number) => places.geom_xpos[3 * g + axis];
     const low = Math.min(...own.map((g) => at(g) - reachOf(model, g, places, axis)));
@@ -113,12 +111,15 @@ function soleOf({ model }: Robot, foot: number, places: Places): readonly [numbe
  * Where a foot touches the ground, in the world and in its frame (m), where it is a shin: a leg of a hip and a knee has no
  * ankle, and its frame is at the knee. Undefined where a foot has one.
  */
-function tipOf({ model }: Robot, foot: number, pose: Posed, hinges: readonly Hinge[], sole: readonly [number, number]) {
+function tipOf(robot: Robot, foot: number, pose: Posed, hinges: readonly Hinge[]) {
   const pitches = hinges.filter(({ joint }) => Math.abs(pose.xaxis[3 * joint + 1]) > ALONG);
-  const low = Math.min(...touching(model, foot).map((g) => pose.geom_xpos[3 * g + 2] - reachOf(model, g, pose, 2)));
+  const lowOf = (g: number) => pose.geom_xpos[3 * g + 2] - reachOf(robot.model, g, pose, 2);
+  // what else of a shin touches is beside where it stands, as it slants
+  const lowest = touching(robot.model, foot).toSorted((g, h) => lowOf(g) - lowOf(h))[0];
+  const low = lowOf(lowest);
   const [frame, hip] = [pose.xpos[3 * foot + 2], pose.xanchor[3 * hinges[0].joint + 2]];
   if (pitches.length > 2 || frame - low < ANKLE * (hip - low)) return undefined;
-  const at: Vector = [...sole, low];
+  const at: Vector = [...soleOf(robot, [lowest], pose), low];
   const [w, x, y, z] = pose.xquat.subarray(4 * foot, 4 * foot + 4);
   return { at, own: turned(minus(at, vectorAt(pose.xpos, foot)), [w, -x, -y, -z]) };
 }
@@ -174,8 +175,10 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
     };
     const legs = soles.map((foot): (GaitLeg & { readonly long: number; readonly misses: number }) | undefined => {
       const hinges = hingesOf(robot, foot, soles, pull);
-      const sole = soleOf(robot, foot, pose);
-      if (hinges.length < 2 || !sole) return undefined;
+      const shapes = touching(model, foot);
+      if (hinges.length < 2 || shapes.length === 0) return undefined;
+      const tip = tipOf(robot, foot, pose, hinges);
+      const sole = tip?.at ?? soleOf(robot, shapes, pose);
       const own = hinges.map(({ motor }) => jointOf(model, motor));
       const places = own.map((joint) => model.jnt_qposadr[joint]);
       const pulled = linkages.filter(({ joints }) => own.some((j) => joints.includes(j)));
@@ -184,7 +187,6 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
           ? [model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]]
           : [-Infinity, Infinity],
       );
-      const tip = tipOf(robot, foot, pose, hinges, sole);
       const at = tip?.at ?? vectorAt(pose.xpos, foot);
       const long = pose.xanchor[3 * hinges[0].joint + 2] - at[2];
       if (!(long > 0)) return undefined;
