@@ -94,8 +94,20 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   /** The learning rate that the schedule gives this update, times `rateScale`; adaptive ones start from it. */
   get learningRate(): number {
     const { schedule, learningRate } = this.config;
-    const left = schedule === "linear" ? Math.max(0, 1 - this.envSteps / this.totalSteps) : 1;
-    return this.rateScale * (learningRate * left);
+    return this.rateScale * (learningRate * (schedule === "linear" ? this.#left : 1));
+  }
+
+  /** The part of all steps that is left. */
+  get #left(): number {
+    return Math.max(0, 1 - this.envSteps / this.totalSteps);
+  }
+
+  /** The upper bound of log standard deviations in this update. */
+  get #mostLogStd(): number {
+    const { maxLogStd, initialLogStd, finalLogStd } = this.config;
+    return finalLogStd < Infinity
+      ? Math.min(maxLogStd, finalLogStd + this.#left * Math.max(0, initialLogStd - finalLogStd))
+      : maxLogStd;
   }
 
   /**
@@ -215,13 +227,16 @@ export class Ppo extends AlgorithmBase<PpoConfig, Learner, Metrics> {
   async #learn(flags = 0): Promise<Metrics> {
     if (this.learner.shape.mirrors) mirrorRollout(this.learner, this.iteration);
     if (this.config.normalizeObservations) countClipped(this.learner);
+    this.learner.uniforms.set({ log_std_max: this.#mostLogStd });
     const imitates = flags & Flag.imitate;
     this.#imitated = imitates !== 0;
     // demonstrations have no rewards
     if (!(imitates && flags & Flag.collected)) this.#estimateAdvantages(flags & ~Flag.imitate);
     await this.#update(imitates);
 
-    const metrics = metricsOf(await this.learner.readState());
+    const told = metricsOf(await this.learner.readState());
+    // at a bound that falls they are as they are to be
+    const metrics = this.config.finalLogStd < Infinity ? { ...told, stdAtBound: 0 } : told;
     // what a stopped update was made of is left as it was
     if (this.config.normalizeObservations && !metrics.halted) observeMoments(this.learner);
     this.iteration++;

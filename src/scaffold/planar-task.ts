@@ -91,7 +91,7 @@ export default defineTask({
   model: new URL(${text(path)}, import.meta.url),
   frameSkip: ${frameSkipOf(robot)},
   maxEpisodeSteps: 1000,
-${trainingOf(motors.length, -0.5)}
+${trainingOf(motors.length, { initialLogStd: -0.5 })}
   /** Speed ahead that is commanded (m/s); a curriculum raises it. */
   params: { speed: ${speed} },
 ${actionOf(robot)}

@@ -219,8 +219,15 @@ function motionOf(axes: Axes | undefined, level: boolean): string {
 export const standingTorque = (mass: number, { height, feet }: Pick<Base, "height" | "feet">): number =>
   (mass * 9.81 * 0.25 * Math.max(height, 0.1)) / Math.max(1, feet.length);
 
-/** How a policy that walks is trained, in code; `more` follows the bound of values. */
-export const trainingOf = (actions: number, initialLogStd: number, more = ""): string => `  training: {
+/** Legs that stand by themselves learn to walk by much noise, and what is likeliest is to walk too (docs/decisions/0181). */
+const STEPS_BY_NOISE = { initialLogStd: -0.5, finalLogStd: -2.2 };
+
+/** How a policy that walks is trained, in code: its noise, and what follows the bound of values. */
+export const trainingOf = (
+  actions: number,
+  { initialLogStd, finalLogStd }: { readonly initialLogStd: number; readonly finalLogStd?: number },
+  more = "",
+): string => `  training: {
     ppo: {
       numEnvs: 256,
       steps: 4_000_000,
@@ -230,7 +237,7 @@ export const trainingOf = (actions: number, initialLogStd: number, more = ""): s
         epochs: 5,
         ${rateOf(actions)},
         valueClip: 0.2,${more}
-        initialLogStd: ${initialLogStd},
+        initialLogStd: ${initialLogStd},${finalLogStd === undefined ? "" : `\n        finalLogStd: ${finalLogStd},`}
         hidden: [128, 128],
         activation: "elu",
       },
@@ -326,7 +333,7 @@ ${gait ? gaitOf(gait, axes) : ""}export default defineTask({
   model: new URL(${text(path)}, import.meta.url),
   frameSkip: ${frameSkipOf(robot)},
   maxEpisodeSteps: 1000,
-${trainingOf(motors.length, base.feet.length > 2 ? -0.5 : -1.5, falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : "")}
+${trainingOf(motors.length, base.feet.length > 2 ? STEPS_BY_NOISE : { initialLogStd: -1.5 }, falls ? `\n        gamma: ${SEES_FALLS}, // a fall costs what is earned within seconds` : "")}
   /** Forward speed that is commanded (m/s) and turning (rad/s); a curriculum raises them. */
   params: { speed: ${speed}, turn: 1 },
 ${actionOf(robot, held, heldWords(robot, base, held))}

@@ -27,7 +27,7 @@ const OFTEN_ON_WASM: TrainOptions = isFull ? TINY : { ...TINY, env: { device: "w
 const ADAPTIVE = {
   ...TINY,
   env: { reset_noise_scale: 0.02 },
-  config: { ...TINY.config, schedule: "adaptive", targetKl: 0.01 },
+  config: { ...TINY.config, schedule: "adaptive", targetKl: 0.01, finalLogStd: -2 },
 } satisfies TrainOptions;
 /** 60 updates of 4 env steps each, the first 16 of them with uniform actions. */
 const SAC: TrainOptions = {

@@ -33,7 +33,7 @@ export interface Metrics extends UpdateMetrics {
   readonly clipFraction: number;
   /** Share of the returns' variance that the value function explains. */
   readonly explainedVariance: number;
-  /** Mean standard deviation of actions, and how many lie at a bound; 0 for discrete actions. */
+  /** Mean standard deviation of actions, and how many lie at a bound that stays (not PPO's `finalLogStd`); 0 for discrete actions. */
   readonly std: number;
   readonly stdAtBound: number;
   /** Samples that taught something: steps that only reset a world do not. */

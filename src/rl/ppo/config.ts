@@ -73,6 +73,10 @@ export const PPO_OPTIONS = {
   initialLogStd: { default: 0, doc: "log standard deviation of actions at the start" },
   minLogStd: { default: -5, doc: "its lower bound" },
   maxLogStd: { default: 2, doc: "its upper bound" },
+  finalLogStd: {
+    default: Infinity,
+    doc: "its upper bound at the end, to which that falls from initialLogStd linearly over all steps, so that what is likeliest is learnt too; Infinity for none",
+  },
   ...adamOptions(1e-5),
 } as const satisfies OptionTable;
 
@@ -88,6 +92,8 @@ export type PpoConfig = ConfigOf<typeof PPO_OPTIONS>;
 export function ppoConfig(given: Partial<PpoConfig> = {}): PpoConfig {
   const made = fillIn(PPO_OPTIONS, given, { of: "PPO" });
   assertLogStds(made);
+  if (made.finalLogStd < made.minLogStd)
+    throw badOption("finalLogStd", made.finalLogStd, `pass at least minLogStd, ${made.minLogStd}`);
   if (made.schedule === "adaptive" && !(made.targetKl > 0 && made.targetKl < Infinity)) {
     throw badOption("targetKl", made.targetKl, 'schedule "adaptive" aims at it: pass such as 0.01');
   }
