@@ -1,26 +1,16 @@
 // an MJCF robot without a floor, or whose joints start outside their ranges, gets a scene that has both, and is else the same
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-bare-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-bare-");
 
 const leg = (name: string, at: string, knee: string) => `<body name="${name}" pos="${at}">
   <joint name="${name}_hip" axis="0 1 0" range="-1 2"/><geom class="limb" fromto="0 0 0 0 0 -.2"/>

@@ -1,27 +1,17 @@
 // a URDF whose knees are never straight starts bent, its feet below its hips, within the ranges of its joints
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-bent-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-bent-");
 
 const link = (name: string, mass: number, shape: string, at = "0 0 0") => `<link name="${name}">
   <inertial><origin xyz="${at}"/><mass value="${mass}"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -1,30 +1,22 @@
 // a base that floats by slides and hinges gets a copy of its MJCF with a free joint, which is and moves as the MJCF did
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { createOracle } from "../../../src/model/oracle.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
+const { folder, ...cli } = cliInFolder("corral-free-");
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-free-"));
   mkdirSync(join(folder, "robots/meshes"), { recursive: true });
   writeFileSync(
     join(folder, "robots/meshes/foot.obj"),
     "v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
   );
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
 });
 
 const slide = (name: string, axis: string, more = "") => `<joint name="${name}" type="slide" axis="${axis}" ${more}/>`;

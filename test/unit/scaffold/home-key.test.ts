@@ -1,23 +1,13 @@
 // a keyframe called home in which a robot lies is none to start from
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { homeKey } from "../../../src/scaffold/home-key.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-home-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-home-");
 
 const leg = (i: number, x: number, y: number) => `<body name="thigh${i}" pos="${x} ${y} 0">
   <joint name="hip${i}" axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 -.2" mass=".5"/>

@@ -1,27 +1,19 @@
 // URDFs that MuJoCo refuses for what an exporter wrote get a copy that it compiles, the rest of them as it was
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { collidingUrdf, mendUrdf } from "../../../src/scaffold/mended-urdf.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
+const { folder, ...cli } = cliInFolder("corral-mended-");
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-mended-"));
   mkdirSync(join(folder, "cad/urdf"), { recursive: true });
   mkdirSync(join(folder, "cad/meshes"));
   writeFileSync(
     join(folder, "cad/meshes/foot.obj"),
     "v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
   );
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
 });
 
 const inertial = (mass: number, [x, y, z]: number[]) =>
@@ -112,6 +104,10 @@ test("a copy is not written over a file, and a reader of what MuJoCo says reads 
   const { code, stderr } = await cli.run("new-task", "there", "--robot", path, "--kind", "velocity");
   expect([code, stderr]).toEqual([2, expect.stringContaining("there.urdf is there already")]);
   expect(readFileSync(join(folder, "there.urdf"), "utf8")).toBe("mine");
+  // a folder of meshes that none are written into is no matter
+  mkdirSync(join(folder, "other-meshes"));
+  const other = await cli.run("new-task", "other", "--robot", path, "--kind", "velocity");
+  expect([other.code, other.stderr, existsSync(join(folder, "other-meshes"))]).toEqual([0, "", true]);
   expect(mendUrdf(urdf(camera), "Error: unknown joint")).toBeUndefined();
   expect(mendUrdf(urdf(""), "Error: inertia must have positive eigenvalues")).toBeUndefined();
 });

@@ -1,22 +1,12 @@
 // URDFs whose links collide as meshes that MuJoCo has no reader for get a copy with these as OBJ, of the same size and place
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { isForAssimp, meshAsObj } from "../../../src/scaffold/mesh-as-obj.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-meshes-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-meshes-");
 
 /** A box from corner to corner, as its eight corners and twelve triangles. */
 const box = ([x, y, z]: readonly number[], [u, v, w]: readonly number[]) => ({

@@ -1,10 +1,9 @@
 // tasks for robots that are no quadruped on a named floor: on wheels, in the air, of a URDF, with motors that joints bound
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { strToU8, zipSync } from "fflate";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { makeVec, type Task } from "../../../src/env/index.ts";
 import { loadModel } from "../../../src/model/model.ts";
 import { reachTask } from "../../../src/scaffold/reach-task.ts";
@@ -12,21 +11,12 @@ import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
 import { wheelsOf } from "../../../src/scaffold/motors.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { swayOf } from "../../../src/scaffold/track-task.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 
 worldsOnWasm();
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-any-robot-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-any-robot-");
 
 const library = new URL("../../../src/index.ts", import.meta.url).href;
 

@@ -1,27 +1,17 @@
 // an MJCF without actuators gets a scene with servos, by what its joints may be moved with
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
 import { robotOf } from "../../../src/scaffold/robot.ts";
 import { stiffServos } from "../../../src/scaffold/stiff-servos.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-servos-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-servos-");
 
 const LEGS = ["fl .2 .1", "fr .2 -.1", "rl -.2 .1", "rr -.2 -.1"].map((leg) => leg.split(" "));
 /** Thighs lean back by 0.5 rad, and shanks ahead. */

@@ -1,31 +1,21 @@
 // what has four legs or more and is drawn lying starts in a pose in which it stands
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { bentOf } from "../../../src/scaffold/bent.ts";
 import { floatingBody } from "../../../src/scaffold/planar.ts";
 import { standingPose } from "../../../src/scaffold/stand-up.ts";
-import { openCli } from "../../support/cli-process.ts";
+import { cliInFolder } from "../../support/cli-process.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
 import { endedWithoutAction } from "../../support/without-action.ts";
 
 worldsOnWasm();
 
-let folder: string;
-let cli: ReturnType<typeof openCli>;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "corral-stand-up-"));
-  cli = openCli(folder);
-});
-afterAll(() => {
-  cli.close();
-  rmSync(folder, { recursive: true });
-});
+const { folder, ...cli } = cliInFolder("corral-stand-up-");
 
 const RADIUS = 0.015;
 
