@@ -62,15 +62,15 @@ const mendFor =
 /** The model of a copy with a mend, and with those that MuJoCo asks for then; undefined where there is none. */
 async function mendedCopy(path: string, copy: string, mend: Mend): Promise<LoadedUrdf | undefined> {
   const folder = treePath(dirname(copy));
-  const places = [copy, meshFolderOf(copy)];
-  const taken = places.filter((place) => existsSync(place));
-  const made = () => places.filter((place) => !taken.includes(place) && existsSync(place));
+  const own = [copy, meshFolderOf(copy)].filter((place) => !existsSync(place));
+  const made = () => own.filter((place) => existsSync(place));
+  const drop = () => made().forEach((place) => rmSync(place, { recursive: true, force: true }));
   let text = movedUrdf(readFileSync(path, "utf8"), treePath(resolve(path)), folder, hostTree(new Map()));
   const mends: string[] = [];
   let refused: CorralError | undefined;
   try {
     for (let mended = await mend(text); mended !== undefined; mended = await mend(text)) {
-      if (taken.length > 0) throw new UsageError(`${taken[0]} is there already. Choose another name, or move it.`);
+      if (!own.includes(copy)) throw new UsageError(`${copy} is there already. Choose another name, or move it.`);
       text = mended.text;
       mends.push(mended.note);
       writeOutput(copy, text);
@@ -85,9 +85,9 @@ async function mendedCopy(path: string, copy: string, mend: Mend): Promise<Loade
     // of meshes that were converted MuJoCo's first words, which ask for that, say nothing more
     if (refused && made().includes(meshFolderOf(copy))) throw refused;
   } catch (error) {
-    for (const one of made()) rmSync(one, { recursive: true, force: true });
+    drop();
     throw error;
   }
-  for (const one of made()) rmSync(one, { recursive: true, force: true });
+  drop();
   return undefined;
 }
