@@ -83,10 +83,10 @@ export function readDemonstrations(
   const others = new Set<string>();
   const take = (into: number[], row: unknown, width: number, what: string, line: number): void => {
     const numbers: unknown[] = Array.isArray(row) ? row : [row];
-    const bad = numbers.find((x) => !Number.isFinite(x));
+    const bad = numbers.find((x) => typeof x !== "number" || !Number.isFinite(Math.fround(x)));
     if (numbers.length !== width || bad !== undefined)
       throw refuse(
-        `has on line ${line} ${what} of ${bad === undefined ? numbers.length : show(bad)}; ${env.id} has ${width} finite numbers`,
+        `has on line ${line} ${what} of ${bad === undefined ? numbers.length : show(bad)}; ${env.id} has ${width} finite float32 numbers`,
         { line },
       );
     for (const x of numbers) into.push(x as number);

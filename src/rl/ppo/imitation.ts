@@ -225,8 +225,8 @@ export function drawDemonstrations(
     const at = random.integer(i, count);
     for (let c = 0; c < nobs; c++) {
       const value = observations[at * nobs + c];
-      if (!Number.isFinite(value))
-        throw wrong(`number ${c} of the observation of step ${at} is ${value}; pass finite numbers.`, { at, c });
+      if (!Number.isFinite(Math.fround(value)))
+        throw wrong(`number ${c} of the observation of step ${at} is ${value}; pass a finite float32.`, { at, c });
       drawn.observations[i * nobs + c] = value;
     }
     convert(actions, at * nact, raw, `demonstrations, step ${at}`);

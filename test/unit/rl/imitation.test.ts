@@ -210,6 +210,7 @@ test("what cannot be imitated is refused by name", async () => {
     recurrent: "gru",
     recurrentSize: 8,
   });
+  await expect(ppo.clone({ observations: [1, 1e300], actions: [1] })).rejects.toThrow("is 1e+300; pass a finite float32");
   await expect(remembers.clone({ observations: [1, 2], actions: [1] })).rejects.toMatchObject({
     code: "unsupported-imitation",
   });
@@ -242,8 +243,10 @@ test("recorded episodes are read, and refused with file and line", () => {
   expect(() => read('{"observations":[[1,2]],"actions":[1,2]}')).toThrow("has on line 1 2 actions and 1 observations");
   expect(() => read(good.replace("[0.5],", ""))).toThrow("has on line 1 1 actions and 3 observations");
   expect(() => read('{"observations":[[1,2,3]],"actions":[1]}')).toThrow(
-    "an observation of 3; Reach has 2 finite numbers",
+    "an observation of 3; Reach has 2 finite float32 numbers",
   );
+  // a double that float32 has no number for
+  expect(() => read('{"observations":[[1,1e300]],"actions":[1]}')).toThrow("an observation of 1e+300");
   expect(() => read('{"observations":[[1,null]],"actions":[1]}')).toThrow("an observation of null");
   const two = { id: "Turn", singleObservationSpace: env.singleObservationSpace, singleActionSpace: new Discrete(2) };
   const turns = JSON.stringify({
