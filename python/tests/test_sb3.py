@@ -130,3 +130,17 @@ def test_autoreset_is_that_of_stable_baselines():
 
     with pytest.raises(CorralError, match=r"autoreset is 'disabled'; Stable-Baselines3 .* Leave it out"):
         CorralVecEnv("InvertedPendulum-v5", 2, autoreset="disabled")
+
+
+def test_videos_have_pictures_of_all_worlds():
+    """``VecVideoRecorder`` asks for ``render``, which makes one picture of those of all worlds."""
+    from corral.sb3 import CorralVecEnv
+
+    envs = CorralVecEnv("CartPole", 2, seed=1, device="wasm", render_mode="rgb_array", width=64, height=48)
+    try:
+        envs.reset()
+        picture = envs.render()
+        # one below the other
+        assert picture is not None and picture.shape == (96, 64, 3) and picture.any()
+    finally:
+        envs.close()

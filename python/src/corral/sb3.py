@@ -106,6 +106,10 @@ class CorralVecEnv(VecEnv):
         """Ends the Node process."""
         self.envs.close()
 
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """A picture of each world, of which ``render`` makes one: ``VecVideoRecorder`` asks for it."""
+        return self.envs.render()
+
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of each world."""
         values = self.envs.get_attr(attr_name)

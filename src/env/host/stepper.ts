@@ -58,7 +58,7 @@ export class Stepper {
     if (over < 0) return;
     throw new CorralError(
       "needs-reset",
-      `the episode of world ${over} is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.`,
+      `the episode of world ${over} is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first, in Python reset(options={"reset_mask": mask}).`,
       { world: over },
     );
   }

@@ -294,7 +294,7 @@ test("with autoreset disabled a world that is done is reset before the next step
         `[bad-world] world is ${world}; the batch has worlds 0 to 1. Pass one of these.`,
       );
   expect(await message(() => env.step([0, 0]))).toBe(
-    "[needs-reset] the episode of world 0 is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first.",
+    '[needs-reset] the episode of world 0 is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first, in Python reset(options={"reset_mask": mask}).',
   );
   expect([...(await env.read()).observations]).toEqual([0, 2, 0, 2]);
 

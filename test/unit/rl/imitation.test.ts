@@ -210,7 +210,9 @@ test("what cannot be imitated is refused by name", async () => {
     recurrent: "gru",
     recurrentSize: 8,
   });
-  await expect(ppo.clone({ observations: [1, 1e300], actions: [1] })).rejects.toThrow("is 1e+300; pass a finite float32");
+  await expect(ppo.clone({ observations: [1, 1e300], actions: [1] })).rejects.toThrow(
+    "is 1e+300; pass a finite float32",
+  );
   await expect(remembers.clone({ observations: [1, 2], actions: [1] })).rejects.toMatchObject({
     code: "unsupported-imitation",
   });
