@@ -109,7 +109,16 @@ export function interpreted(trace: Trace, precision: Precision): Interpreted {
     if (!slots.has(key)) slots.set(key, trace.nodes + constants.push(number) - 1);
     return slots.get(key)!;
   };
-  const tables = new Map(trace.tables.map((t) => [t, Array.from(t.values, t.type === "f32" ? round : Number)]));
+  // all of a type side by side, once: reads of them are thousands, and tables of meshes long
+  const tables = new Map<Type, Float64Array>();
+  const tablesOf = (type: Type): Float64Array => {
+    const made = tables.get(type);
+    if (made) return made;
+    const values = trace.tables.filter((t) => t.type === type).flatMap((t) => Array.from(t.values));
+    const all = Float64Array.from(values, type === "f32" ? round : Number);
+    tables.set(type, all);
+    return all;
+  };
   const vars = new Float64Array(trace.vars.length);
   const varOrigins = new Int32Array(trace.vars.length);
   const arrays = trace.arrays.map((a) => new Float64Array(a.length));
@@ -183,7 +192,7 @@ export function interpreted(trace: Trace, precision: Precision): Interpreted {
     table: (node) => {
       const { id, type, args } = node;
       const { offset, type: kind } = node.source as TableRef;
-      const all = trace.tables.filter((t) => t.type === kind).flatMap((t) => tables.get(t)!);
+      const all = tablesOf(kind);
       const index = slotOf(args[0], "i32");
       return () => {
         V[id] = all[V[index] + offset];

@@ -5,10 +5,23 @@ import "../../envs/index.ts";
 import { planVecKernels } from "../../src/env/index.ts";
 import { pack } from "../../src/record/pack.ts";
 import { unpack } from "../../src/record/unpack.ts";
-import { array, loop, stage, variable } from "../../src/trace/control.ts";
+import { array, loop, stage, table, variable } from "../../src/trace/control.ts";
 import type { Trace } from "../../src/trace/graph.ts";
-import { interpret, type Interpretation } from "../../src/trace/interpret.ts";
-import { div, eq, mul, select, sqrt, sub, bitcastU32, toF32, band, add, type Scalar } from "../../src/trace/scalar.ts";
+import { interpret, interpreted, type Interpretation } from "../../src/trace/interpret.ts";
+import {
+  div,
+  toI32,
+  eq,
+  mul,
+  select,
+  sqrt,
+  sub,
+  bitcastU32,
+  toF32,
+  band,
+  add,
+  type Scalar,
+} from "../../src/trace/scalar.ts";
 import { loadTrace } from "../../src/trace/load.ts";
 import { storeTrace } from "../../src/trace/store.ts";
 import { toWgsl } from "../../src/trace/wgsl.ts";
@@ -54,6 +67,25 @@ describe.each([true, false])("unrolled: %s", (unroll) => {
 test("the kernels of an environment, stored, emit the same code", async () => {
   const { traces } = await planVecKernels("Hopper-v5", { numEnvs: 1 });
   for (const made of traces.values()) expect(code(stored(made))).toBe(code(made));
+});
+
+test("reads of a long table share it", () => {
+  const { trace: made } = program(1, 1, (x) => {
+    const values = table(
+      "values",
+      Float64Array.from({ length: 100_000 }, (_, i) => i),
+    );
+    const read = Array.from({ length: 500 }, (_, i) => values(toI32(add(x[0], i))));
+    return [read.reduce((sum, value) => add(sum, value))];
+  });
+  const before = process.memoryUsage().heapUsed + process.memoryUsage().external;
+  const run = interpreted(made, "f32");
+  const taken = process.memoryUsage().heapUsed + process.memoryUsage().external - before;
+  // 500 tables of their own are 400 MB
+  expect(taken).toBeLessThan(64e6);
+  const buffers = { inputs: new Float64Array(4), outputs: new Float64Array(4) };
+  run({ buffers, params: new Float64Array(4) });
+  expect(buffers.outputs[0]).toBe((499 * 500) / 2);
 });
 
 describe("where a number that is not finite comes from", () => {
