@@ -62,7 +62,7 @@ export function lastCheckpoint(
     const found = existsSync(run) ? (statSync(run).isFile() ? "is a file" : "holds no checkpoint") : "is not there";
     throw new CorralError(
       "no-checkpoint",
-      `${run} ${found}. Pass the folder of a run that corral train has made; it may have ended before its first one.`,
+      `${run} ${found}. Pass the folder of a run that corral train has made; one that ended before its first checkpoint is started again by the command that began it.`,
       { run },
     );
   }

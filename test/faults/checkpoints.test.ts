@@ -101,7 +101,7 @@ test("what does not fit is refused in words", async () => {
   const cases: [string[], string][] = [
     [[newer], "has version 2 of the format"],
     [[other], "learningRate was"],
-    [[empty], "[no-checkpoint]"],
+    [[empty], "one that ended before its first checkpoint is started again by the command that began it"],
     [[join(root, "none")], "[no-run]"],
     [[good, "CartPole"], "takes the environment from"],
     [[good, "--seed", "4"], "takes --seed from"],
