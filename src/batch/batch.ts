@@ -182,15 +182,16 @@ function traceKernels(
     const title = `${spec.name}: ${source.name}`;
     // on a GPU a step that has no room is long, and runs in pieces, which have theirs
     const whole = !source.isStep || (emission.target !== "gpu" && [false, "long"].includes(emission.cut));
-    const roomy = whole
-      ? roomyTrace({ name: source.name, title }, traced, privateRoomOf(title, traced, emission), tileWidth)
-      : undefined;
+    const room = whole ? privateRoomOf(title, traced, emission) : undefined;
+    const pieceForm = room === undefined ? emission : { ...emission, privateRoom: Math.floor(room.bytes) };
+    const marks = source.isStep ? marksOf(traced, emission) : [];
+    const cut = cutKernel(source.name, title, traced, marks, pieceForm, tileWidth);
+    const isSoftware = emission.target === "software";
+    const roomy = cut ? undefined : roomyTrace({ name: source.name, title }, traced, room, tileWidth, isSoftware);
     if (roomy) tables.push(roomy.cells);
-    const kernel = toWgsl(roomy?.trace ?? traced, { ...emission, title });
+    const kernel = toWgsl(roomy?.trace ?? traced, { ...(cut ? pieceForm : emission), title });
     traces.set(source.name, traced);
     kernels.set(source.name, kernel);
-    const marks = source.isStep && !roomy ? marksOf(traced, emission) : [];
-    const cut = cutKernel(source.name, title, traced, marks, emission, tileWidth);
     if (cut) {
       cuts.set(source.name, cut);
       tables.push(cut.cells);

@@ -49,7 +49,7 @@ export const PLACEMENT_OPTIONS = {
   },
   cut: {
     kind: boolean,
-    doc: "the kernel of a step in pieces that run one after the other, or whole; by default in pieces on GPUs whose lanes have no registers for all of it, and on SwiftShader where straight-line code compiles long, never as WebAssembly; `corral tune` measures which is faster",
+    doc: "the kernel of a step in pieces that run one after the other, or whole; by default in pieces on GPUs whose lanes have no registers for all of it, and on SwiftShader where it compiles long, never as WebAssembly; `corral tune` measures which is faster",
   },
   threads: {
     min: 1,

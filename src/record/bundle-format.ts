@@ -79,6 +79,7 @@ const kernelKind: Kind<BundleAbout["batch"]["kernel"]> = object<BundleAbout["bat
   tablesApart: optional(oneOf("uniform", "storage")),
   mostLive: optional(integer(LEAST_LIVE, MOST_LIVE)),
   privateRoom: optional(integer(1, 1 << 20)),
+  longLived: optional(integer(1, 1 << 20)),
   params: list(object({ name: identifier, type: numberType, slot: count(1024) }), { max: 1024 }) as never,
 });
 

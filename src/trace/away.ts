@@ -81,7 +81,9 @@ class Mover extends Retrace {
   protected override place(ref: ArrayRef): Pick<ArrayRef, "kept"> {
     const first = this.#firsts.get(ref);
     if (first === undefined) return super.place(ref);
-    const { buffer, tile, stride } = this.#region;
-    return { kept: { buffer: current().buffer(buffer, "read_write"), tile, stride, first } };
+    const { buffer, tile, stride, byWorld } = this.#region;
+    return {
+      kept: { buffer: current().buffer(buffer, "read_write"), tile, stride, first, ...(byWorld ? { byWorld } : {}) },
+    };
   }
 }

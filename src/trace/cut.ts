@@ -21,6 +21,11 @@ export interface Segment {
 /** The order in which pieces run: one by its number, or turns of others, as many as parameters say. */
 export type Turn = number | { readonly most: Count; readonly turns: readonly Turn[] };
 
+export interface Uses {
+  reads: number;
+  writes: number;
+}
+
 /** What lives across cuts. */
 export interface Crossing {
   readonly segments: readonly Segment[];
@@ -32,6 +37,8 @@ export interface Crossing {
   readonly loads: readonly ReadonlySet<VarRef>[];
   readonly stores: readonly ReadonlySet<VarRef>[];
   readonly arrays: readonly ArrayRef[];
+  /** How often each segment reads and writes each of them in its text. */
+  readonly uses: ReadonlyMap<ArrayRef, readonly Uses[]>;
   /** Whether a value needs no cell, being made of parameters and counters of the host's loops alone. */
   isFree(node: TraceNode): boolean;
 }
@@ -153,7 +160,7 @@ function flow(
   segments: readonly Segment[],
   around: ReadonlyMap<Loop, { first: number; after: number }>,
   live: Liveness,
-): Pick<Crossing, "nodes" | "loads" | "stores" | "arrays" | "isFree"> {
+): Pick<Crossing, "nodes" | "loads" | "stores" | "arrays" | "uses" | "isFree"> {
   const hostCounters = new Set([...around.keys()].map(({ index }) => index));
   const free = new Map<TraceNode, boolean>();
   const isFree = (node: TraceNode): boolean => {
@@ -171,28 +178,29 @@ function flow(
     return is;
   };
 
-  const home = new Map<TraceNode, number>();
+  const homes = segments.map(() => new Set<TraceNode>());
   const nodes = new Set<TraceNode>();
-  const users = new Map<ArrayRef, Set<number>>();
+  const uses = new Map<ArrayRef, Uses[]>();
   const flows = segments.map((segment, at) => {
-    const touch = (array: ArrayRef) => {
-      const set = users.get(array) ?? new Set();
-      users.set(array, set.add(at));
+    const touch = (array: ArrayRef, how: keyof Uses) => {
+      const all = uses.get(array) ?? segments.map(() => ({ reads: 0, writes: 0 }));
+      all[at][how]++;
+      uses.set(array, all);
     };
     for (const s of within(segment.statements)) {
-      if (s.kind === "loop") home.set(s.index, at);
+      if (s.kind === "loop") homes[at].add(s.index);
       if (s.kind !== "stage" && !live.isLive(s)) continue;
-      if (s.kind === "put") touch(s.target);
+      if (s.kind === "put") touch(s.target, "writes");
       if (s.kind !== "let") continue;
-      home.set(s.node, at);
-      if (s.node.op === "at") touch(s.node.source as ArrayRef);
+      homes[at].add(s.node);
+      if (s.node.op === "at") touch(s.node.source as ArrayRef, "reads");
     }
     return variablesOf(segment, live);
   });
   segments.forEach((segment, at) => {
     const use = (a: Operand) => {
       const node = live.resolve(a);
-      if (node instanceof TraceNode && home.get(node) !== at && !isFree(node)) nodes.add(node);
+      if (node instanceof TraceNode && !homes[at].has(node) && !isFree(node)) nodes.add(node);
     };
     for (const s of within(segment.statements)) if (s.kind === "stage" || live.isLive(s)) operandsOf(s).forEach(use);
     for (const loop of [segment.enters, segment.advances]) if (loop) [loop.start, loop.bound].forEach(use);
@@ -225,8 +233,9 @@ function flow(
     (_, at) =>
       new Set(at === 0 ? [] : [...liveIn[at]].filter((ref) => flows[at].exposed.has(ref) || stores[at].has(ref))),
   );
-  const arrays = [...users].filter(([, by]) => by.size > 1).map(([array]) => array);
-  return { nodes, loads, stores, arrays, isFree };
+  const isPassed = (by: readonly Uses[]) => by.filter(({ reads, writes }) => reads + writes > 0).length > 1;
+  const arrays = [...uses].filter(([, by]) => isPassed(by)).map(([array]) => array);
+  return { nodes, loads, stores, arrays, uses, isFree };
 }
 
 /** What a segment does with variables: reads before it has assigned them, assigns, and assigns for certain. */

@@ -73,12 +73,16 @@ export interface ArrayRef {
   readonly isScratch?: boolean;
   /** Whether a world that others run through a write without may have that written too (`array`). */
   readonly isOwn?: boolean;
-  /** If it lies in a buffer instead, for other kernels to read: `stride` fours a world, in tiles of worlds, from its `first`. */
+  /**
+   * If it lies in a buffer instead, for other kernels to read: `stride` fours a world, in tiles of worlds, from its `first`.
+   * `byWorld`: words of neighbouring worlds side by side, rather than four of a world.
+   */
   readonly kept?: {
     readonly buffer: BufferRef;
     readonly tile: number;
     readonly stride: number;
     readonly first: number;
+    readonly byWorld?: boolean;
   };
 }
 

@@ -1,14 +1,28 @@
 // the pieces of a kernel that is cut, each a trace of its own, and the cells that hold what passes between them
-import { arraysBeyond, foursAway, moveAway } from "./away.ts";
-import { clearFours, firstFour } from "./cells.ts";
+import { arraysBeyond, foursAway, moveAway, type PrivateRoom } from "./away.ts";
+import { cellWords, clearFours, firstFour, type CellLayout } from "./cells.ts";
 import { load4, store4, when, type Four } from "./control.ts";
 import { crossingOf, type Crossing, type Loop, type Segment, type Turn } from "./cut.ts";
 import { current, impure, trace, type Trace } from "./graph.ts";
 import { TraceNode, type ArrayRef, type Operand, type Statement, type VarRef } from "./nodes.ts";
 import type { Type } from "./operations.ts";
-import { passage, type Passed } from "./passed-cells.ts";
+import { copies, passage, type Passed } from "./passed-cells.ts";
 import { Retrace } from "./retrace.ts";
-import { add, bitcastF32, bitcastU32, lt, mul, ne, not, select, toI32, toU32, type Bool, type Int } from "./scalar.ts";
+import {
+  add,
+  bitcastF32,
+  bitcastU32,
+  lt,
+  mul,
+  ne,
+  not,
+  select,
+  toI32,
+  toU32,
+  type Bool,
+  type Int,
+  type Scalar,
+} from "./scalar.ts";
 
 /** The buffer that holds cells. */
 export const CELLS = "cells";
@@ -28,22 +42,22 @@ export interface CutTrace {
 
 /**
  * Cuts a trace where stages of these names begin, outside branches. `tile`: worlds whose cells lie interleaved in fours.
- * `room`: bytes of private memory beyond which a piece has arrays there too, all pieces in one place.
+ * `room`: private memory beyond which a piece has arrays there too, all pieces in one place.
  * `inLoops`: cells are read and written in a loop at the start and the end of a piece rather than where they are used,
  * for drivers that compile each place that touches a buffer slowly (docs/decisions/0134).
- * Operations and their order are those of the trace. Undefined if there is no such stage.
+ * Operations and their order are those of the trace. Undefined if there is no such stage, or no room wherever arrays lie.
  */
 export function cutTrace(
   whole: Trace,
   marks: ReadonlySet<string>,
   tile: number,
-  room = Infinity,
+  room: PrivateRoom = { bytes: Infinity },
   inLoops = false,
 ): CutTrace | undefined {
   const crossing = crossingOf(whole, marks);
   if (!crossing) return undefined;
   const build = (stride: number, passed?: readonly Passed[]) => {
-    const cells = new Cells(tile, stride, passed);
+    const cells = new Cells({ tile, stride, byWorld: inLoops }, passed);
     const pieces = crossing.segments.map((segment, at) => ({
       name: segment.name,
       trace: new PieceBuilder(whole, crossing, cells, at).build(),
@@ -52,19 +66,20 @@ export function cutTrace(
   };
   // addresses depend on how many fours there are
   const bare = build(0);
-  const awayOf = (piece: Piece) => arraysBeyond(piece.trace, { bytes: room }).away;
+  const awayOf = (piece: Piece) => arraysBeyond(piece.trace, room).away;
+  if (room.perAccess !== undefined && bare.pieces.some((piece) => arraysBeyond(piece.trace, room).lacking > 0))
+    return undefined;
   const stride = bare.fours + Math.max(...bare.pieces.map((piece) => foursAway(awayOf(piece))));
   const pieces = build(stride, inLoops ? bare.touched : undefined).pieces.map((piece) => ({
     ...piece,
-    trace: moveAway(piece.trace, awayOf(piece), { buffer: CELLS, tile, stride, first: bare.fours }),
+    trace: moveAway(piece.trace, awayOf(piece), { buffer: CELLS, tile, stride, first: bare.fours, byWorld: inLoops }),
   }));
   return { pieces, fours: stride, turns: crossing.turns };
 }
 
 /** Which cells hold what. Fours are of floats, or of words for all else. */
 class Cells {
-  readonly tile: number;
-  readonly stride: number;
+  readonly layout: CellLayout;
   /** What passes in loops, if any does. */
   readonly passed: readonly Passed[] | undefined;
   /** By the number of a piece. */
@@ -74,9 +89,8 @@ class Cells {
   readonly controls = new Map<Loop, number>();
   readonly arrays = new Map<ArrayRef, number>();
 
-  constructor(tile: number, stride: number, passed?: readonly Passed[]) {
-    this.tile = tile;
-    this.stride = stride;
+  constructor(layout: CellLayout, passed?: readonly Passed[]) {
+    this.layout = layout;
     this.passed = passed;
   }
 
@@ -110,6 +124,7 @@ class PieceBuilder extends Retrace {
   /** Where fours pass that are moved in loops. */
   #reads?: ReturnType<typeof passage>;
   #writes?: ReturnType<typeof passage>;
+  #copies?: ReturnType<typeof copies>;
 
   constructor(whole: Trace, crossing: Crossing, cells: Cells, at: number) {
     super(crossing.live);
@@ -131,7 +146,7 @@ class PieceBuilder extends Retrace {
         if (this.#at === 0) {
           for (const { enters } of segments) if (enters) this.#control(enters, 0, false);
           // private arrays are zero at the start of a kernel
-          for (const array of arrays) clearFours(CELLS, this.#cells, this.#arrayAt(array), Math.ceil(array.length / 4));
+          this.#clear(arrays);
         }
         const inner = loops.at(-1);
         if (inner) when(this.#isRunning(inner), () => this.#body());
@@ -141,8 +156,33 @@ class PieceBuilder extends Retrace {
     );
   }
 
+  /**
+   * Zeros of arrays. Where words of worlds lie side by side in one loop, since each compiles slowly there, and not of those
+   * that turns of the host's loops alone touch: these depend on nothing that a turn before them has left.
+   */
+  #clear(arrays: readonly ArrayRef[]): void {
+    const { layout } = this.#cells;
+    const { segments, uses } = this.#crossing;
+    const isOutside = (ref: ArrayRef) =>
+      uses.get(ref)!.some(({ reads, writes }, at) => reads + writes > 0 && segments[at].loops.length === 0);
+    const cleared = layout.byWorld ? arrays.filter(isOutside) : arrays;
+    const firsts = cleared.map((array) => this.#arrayAt(array));
+    const fours = cleared.map(({ length }) => Math.ceil(length / 4));
+    const all = fours.reduce((sum, n) => sum + n, 0);
+    if (layout.byWorld && all > 0) clearFours(CELLS, layout, firsts[0], all);
+    else cleared.forEach((_, i) => clearFours(CELLS, layout, firsts[i], fours[i]));
+  }
+
   #body(): void {
-    const { loads, stores } = this.#crossing;
+    const { loads, stores, arrays, uses } = this.#crossing;
+    const { layout, count } = this.#cells;
+    if (layout.byWorld && !this.#whole.unroll) {
+      const used = arrays.map((ref) => ({ ref, first: this.#arrayAt(ref), uses: uses.get(ref)![this.#at] }));
+      this.#copies = copies(used.filter(({ uses: { reads, writes } }) => reads + writes > 0));
+    }
+    const words = this.#copies && cellWords(CELLS, layout, 0, 4 * count);
+    // the first finds zeros
+    if (this.#at > 0) this.#copies?.load(words!);
     const passed = this.#cells.passed?.[this.#at];
     if (passed) {
       const reads = (this.#reads = passage("reads", passed.reads));
@@ -156,6 +196,7 @@ class PieceBuilder extends Retrace {
     this.#storeVariables([...stores[this.#at]]);
     const writes = this.#writes;
     writes?.each((q, four) => store4(CELLS, this.#index(four), writes.get(q), "u32"));
+    this.#copies?.store(words!);
   }
 
   /** Statements of the segment; what follows a break of a loop of the host runs if it has not ended. */
@@ -202,8 +243,26 @@ class PieceBuilder extends Retrace {
 
   protected override place(ref: ArrayRef): Pick<ArrayRef, "kept"> {
     if (!this.#crossing.arrays.includes(ref)) return {};
-    const { tile, stride } = this.#cells;
-    return { kept: { buffer: current().buffer(CELLS, "read_write"), tile, stride, first: this.#arrayAt(ref) } };
+    return {
+      kept: { buffer: current().buffer(CELLS, "read_write"), ...this.#cells.layout, first: this.#arrayAt(ref) },
+    };
+  }
+
+  protected override make(node: TraceNode): Operand {
+    const offset = node.op === "at" ? this.#copies?.offsets.get(node.source as ArrayRef) : undefined;
+    if (offset === undefined) return super.make(node);
+    const word = this.#copies!.get(add(this.operand(node.args[0]) as Int, offset));
+    const value = node.type === "f32" ? bitcastF32(word) : fromCell(word, node.type);
+    if (value instanceof TraceNode) value.name ??= node.name;
+    this.made.set(node, value);
+    return value;
+  }
+
+  protected override put(target: ArrayRef, index: Operand, value: Operand): void {
+    const offset = this.#copies?.offsets.get(target);
+    if (offset === undefined) return super.put(target, index, value);
+    const word = target.type === "f32" ? bitcastU32(value as Scalar) : toCell(value, target.type);
+    this.#copies!.put(add(index as Int, offset), word);
   }
 
   #arrayAt(ref: ArrayRef): number {
@@ -215,7 +274,7 @@ class PieceBuilder extends Retrace {
 
   /** Where a four of this world is. */
   #index(four: Int): Int {
-    return add(firstFour(this.#cells), mul(four, this.#cells.tile));
+    return add(firstFour(this.#cells.layout), mul(four, this.#cells.layout.tile));
   }
 
   #passed(place: number, type: "f32" | "u32"): Four {

@@ -75,6 +75,32 @@ export interface PrivateMemory {
 /** The name of the array that holds others. */
 export const MERGED = "private_memory";
 
+/** The name of the four that holds this world's first word of arrays in a buffer. */
+const startOf = ({ stride }: Pick<Kept, "stride">): string => `kept_from_${stride}`;
+
+type Kept = NonNullable<ArrayRef["kept"]>;
+
+/** Where the first words of this world are: once, since drivers that compile for CPUs divide lane by lane. */
+export function starts(arrays: readonly ArrayRef[]): string[] {
+  const lines = arrays.flatMap(({ kept }) => {
+    if (!kept?.byWorld) return [];
+    const { tile, stride } = kept;
+    return [`  let ${startOf(kept)} = (world / ${tile}) * ${stride * tile} + (world % ${tile}) / 4;`];
+  });
+  return [...new Set(lines)];
+}
+
+/** Neighbouring lanes that read one element read neighbouring words, which SwiftShader does at once. */
+function byWorld(kept: Kept, index: string): string {
+  const { buffer, tile, first } = kept;
+  const four = /^\d+$/.test(index)
+    ? String((Number(index) + 4 * first) * (tile / 4))
+    : first === 0
+      ? `(${index}) * ${tile / 4}`
+      : `(${index} + ${4 * first}) * ${tile / 4}`;
+  return `${buffer.name}[${startOf(kept)} + ${four}][world & 3]`;
+}
+
 /** Places of live arrays: those of `merged`, by id, one behind the other in one array of words, the others apart. */
 export function privateMemory(arrays: readonly ArrayRef[], merged: ReadonlySet<number>): PrivateMemory {
   const offsets = new Map<number, number>();
@@ -86,6 +112,7 @@ export function privateMemory(arrays: readonly ArrayRef[], merged: ReadonlySet<n
   }
   const place = (ref: ArrayRef, index: string) => {
     const { kept } = ref;
+    if (kept?.byWorld) return byWorld(kept, index);
     if (kept) {
       const world = `(world / ${kept.tile}) * ${kept.stride * kept.tile} + world % ${kept.tile}`;
       return `${kept.buffer.name}[${world} + ((${index}) / 4 + ${kept.first}) * ${kept.tile}][(${index}) & 3]`;

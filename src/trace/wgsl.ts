@@ -5,7 +5,7 @@ import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { CELLS } from "./pieces.ts";
-import { indexedAtRunTime, MERGED, privateMemory, type PrivateMemory } from "./private-memory.ts";
+import { indexedAtRunTime, MERGED, privateMemory, starts, type PrivateMemory } from "./private-memory.ts";
 import { inMemory } from "./in-memory.ts";
 import { readAgain } from "./kept-reads.ts";
 import { nestingOf } from "./nesting.ts";
@@ -166,13 +166,13 @@ export interface WgslForm {
   readonly mostLive?: number;
   /** Bytes of a lane's private memory beyond which arrays lie in an arena. Default: any number. */
   readonly privateRoom?: number;
+  /** Statements beyond which a value of a rolled kernel lies in an array, as all variables then do. Default: none does. */
+  readonly longLived?: number;
 }
 
 export interface WgslOptions extends WgslForm {
   /** Printed as the first line. */
   title?: string;
-  /** Statements beyond which a value of a rolled kernel lies in an array, as all variables then do. Default: none does. */
-  readonly longLived?: number | undefined;
 }
 
 /** A kernel and what must be bound to it, in binding order after the uniform at binding 0. */
@@ -219,7 +219,14 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
   const buffers: WgslKernel["buffers"] = trace.buffers
     .filter((b) => live.sources.has(b))
     .map(({ name, access }) => ({ name, access }));
-  const { workgroupSize, privateArrays = "separate", tablesApart = "uniform", mostLive, privateRoom } = options;
+  const {
+    workgroupSize,
+    privateArrays = "separate",
+    tablesApart = "uniform",
+    mostLive,
+    privateRoom,
+    longLived,
+  } = options;
   const indexed = once(() => indexedAtRunTime(trace, live));
   const accessOf = (type: "f32" | "i32", words: number) => {
     const isApart = () => tablesApart === "storage" && [...indexed().lanesApart].some((table) => table.type === type);
@@ -259,7 +266,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       merged,
     );
     const plain = dialectOf({ tables: access, memory });
-    const kept = inMemory(plain, body, bodyLive, options.longLived);
+    const kept = inMemory(plain, body, bodyLive, longLived);
     const dialect = kept?.dialect ?? plain;
     let { lines, isInlined } = emitBody(body, dialect, bodyLive);
     if (mostLive !== undefined) {
@@ -268,9 +275,9 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     }
     const vars = body.vars.filter((v) => bodyLive.liveVars.has(v));
     const variables = kept?.declared ?? vars.map((v) => `  var ${varName(v)}: ${v.type};`);
-    return [...head(variables, memory), ...lines, "}", ""].join("\n");
+    return [...head(variables, memory, body.arrays), ...lines, "}", ""].join("\n");
   };
-  const head = (variables: readonly string[], memory: PrivateMemory) => [
+  const head = (variables: readonly string[], memory: PrivateMemory, kept: readonly ArrayRef[]) => [
     `// ${oneLine(options.title ?? "kernel")}`,
     "struct Params {",
     ...params.map((p) => `  ${p.name}: ${p.type},`),
@@ -289,6 +296,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     `  let world = i32(gid.x + gid.y * ${65535 * workgroupSize}u);`,
     "  if (world >= U.num_worlds) { return; }",
     ...variables,
+    ...starts(kept),
     ...(memory.length > 0 ? [`  var ${MERGED}: array<u32, ${memory.length}>;`] : []),
     ...declared(memory.apart),
   ];
@@ -308,6 +316,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       tablesApart,
       ...(mostLive ? { mostLive } : {}),
       ...(privateRoom ? { privateRoom } : {}),
+      ...(longLived && !trace.unroll ? { longLived } : {}),
     },
     params,
     get tables() {

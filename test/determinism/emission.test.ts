@@ -51,6 +51,13 @@ test.each(CASES)(
   },
 );
 
+test("pieces in loops of a software driver, with copies of arrays that they share, have the bits of the whole", async () => {
+  const id = "InvertedDoublePendulum-v5";
+  const [whole, pieces] = [await run(id, gpu, false), await run(id, gpu, false, { cut: true })];
+  expect([whole, pieces].map(({ cells }) => cells.length)).toEqual([0, 1]);
+  expect(pieces.hash).toBe(whole.hash);
+});
+
 test("kernels of the learner have workgroups of 64 there, and the same numbers", () => {
   const [usual, wide] = [kernelCode("forward"), kernelCode("forward", "none", 64)];
   expect(wide).toContain("@workgroup_size(64)");

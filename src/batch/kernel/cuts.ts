@@ -10,7 +10,7 @@ import { CELLS, cutTrace } from "../../trace/pieces.ts";
 import { pressureOf, type Pressure } from "../../trace/pressure.ts";
 import { toWgsl, type WgslForm, type WgslKernel } from "../../trace/wgsl.ts";
 import { compileSeconds } from "./compile-cost.ts";
-import { assertRoom, type Emission } from "./emission.ts";
+import { assertRoom, SLOTS_AN_ACCESS, type Emission } from "./emission.ts";
 
 /** A kernel in pieces. */
 export interface CutKernel {
@@ -45,6 +45,9 @@ const OF_PIECE = 0.66;
 const MOST_WHOLE_SECONDS = 8;
 /** There: collision and the solver are the most of it, and with what lies between them compile longer than apart. */
 const LONG_MARKS = ["transmission", "solver"];
+/** In loops: two halves, where the operations of both are so many that the whole takes 20 s (docs/decisions/0136). */
+const LONG_MARKS_IN_LOOPS = ["solver"];
+const MOST_OPERATIONS_IN_LOOPS = 24_000;
 
 /** The arena of a kernel's cells. */
 export const cellArena = (kernel: string): string => `${kernel.split(".")[0]}.${CELLS}`;
@@ -52,7 +55,10 @@ export const cellArena = (kernel: string): string => `${kernel.split(".")[0]}.${
 /** The stages that a kernel is cut at; none if it need not be. */
 export function marksOf(trace: Trace, { cut, target }: Pick<Emission, "cut" | "target">): readonly string[] {
   if (cut === false) return [];
-  if (target === "software" && compilesLong(trace)) return LONG_MARKS;
+  if (target === "software") {
+    const marks = trace.unroll ? LONG_MARKS : LONG_MARKS_IN_LOOPS;
+    if (compilesLong(trace, marks)) return marks;
+  }
   if (cut === "long") return [];
   const force = cut === true;
   const pressure = pressureOf(trace, analyse(trace));
@@ -62,11 +68,14 @@ export function marksOf(trace: Trace, { cut, target }: Pick<Emission, "cut" | "t
   return marks.length === 0 && !force && !isLong ? marks : atSolver(pressure, marks);
 }
 
-/** Whether SwiftShader compiles straight-line code so long that pieces are worth what passes between them. */
-const compilesLong = (trace: Trace): boolean =>
-  trace.unroll &&
-  LONG_MARKS.every((mark) => canCutAt(trace, mark)) &&
-  compileSeconds(costOf(trace), "swiftshader") > MOST_WHOLE_SECONDS;
+/** Whether SwiftShader compiles a kernel so long that pieces are worth what passes between them. */
+function compilesLong(trace: Trace, marks: readonly string[]): boolean {
+  if (!marks.every((mark) => canCutAt(trace, mark))) return false;
+  const cost = costOf(trace);
+  return trace.unroll
+    ? compileSeconds(cost, "swiftshader") > MOST_WHOLE_SECONDS
+    : cost.arithmetic > MOST_OPERATIONS_IN_LOOPS;
+}
 
 /** The marks, and the solver, where the piece that holds it is long or the whole. */
 function atSolver({ stages, length }: Pressure, marks: readonly string[]): string[] {
@@ -111,7 +120,9 @@ export function cutKernel(
 ): CutKernel | undefined {
   // drivers that compile for CPUs take a place that touches a buffer apart by lane and word
   const inLoops = form.tablesApart !== "storage";
-  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth, form.privateRoom, inLoops) : undefined;
+  const bytes = form.privateRoom ?? Infinity;
+  const room = inLoops ? { bytes, perAccess: SLOTS_AN_ACCESS } : { bytes };
+  const cut = marks.length > 0 ? cutTrace(trace, new Set(marks), tileWidth, room, inLoops) : undefined;
   if (!cut) return undefined;
   const { mostLive } = form;
   const own = mostLive === undefined ? form : { ...form, mostLive: Math.round(OF_PIECE * mostLive) };
@@ -139,12 +150,13 @@ export function roomyTrace(
   trace: Trace,
   room: PrivateRoom = { bytes: Infinity },
   tile: number,
+  byWorld = false,
 ): { readonly trace: Trace; readonly cells: ArenaRequest } | undefined {
   if (room.bytes === Infinity) return undefined;
   const { away, lacking } = arraysBeyond(trace, room);
   assertRoom(title, room, lacking);
   if (away.length === 0) return undefined;
   const stride = foursAway(away);
-  const moved = moveAway(trace, away, { buffer: CELLS, tile, stride, first: 0 });
+  const moved = moveAway(trace, away, { buffer: CELLS, tile, stride, first: 0, byWorld });
   return { trace: moved, cells: cellsOf(name, stride) };
 }

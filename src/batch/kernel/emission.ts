@@ -20,8 +20,6 @@ export interface Emission extends WgslForm {
   readonly cut: boolean | "auto" | "long";
   /** Whether no driver compiles them, so that private memory is a CPU's. */
   readonly roomy?: boolean;
-  /** Statements beyond which a value of a rolled kernel that lives longer lies in memory, and all variables. */
-  readonly longLived?: number;
   /** The most bytes of values, variables and private arrays that the driver compiles. Default: no bound is known. */
   readonly mostPrivate?: number;
 }
@@ -37,7 +35,7 @@ const MOST_ON_SWIFTSHADER = 120 << 10;
 /** Bytes of a lane there for each operation of a kernel, as values need slots (docs/decisions/0120, 0145). */
 const SLOTS_AN_OPERATION = 2;
 /** Bytes of a lane there for each access in the text to an array that lies in an arena. */
-const SLOTS_AN_ACCESS = 8;
+export const SLOTS_AN_ACCESS = 8;
 /** Bytes of a lane there for whatever a kernel does, its variables, and arrays that numbers alone index. */
 const SLOTS = 12 << 10;
 

@@ -69,7 +69,7 @@ test("what goes is read and written in the buffer, and cleared unless it is scra
 test("pieces have theirs in one place, behind what passes between them", () => {
   const marks = new Set(["solver"]);
   const bare = cutTrace(program(true), marks, 8)!;
-  const { fours, pieces } = cutTrace(program(true), marks, 8, ROOM.bytes)!;
+  const { fours, pieces } = cutTrace(program(true), marks, 8, ROOM)!;
   expect(fours).toBe(bare.fours + 50 + 16);
   const beyond = pieces.map((piece) => arraysBeyond(piece.trace, ROOM).away);
   expect(beyond).toEqual([[], []]);

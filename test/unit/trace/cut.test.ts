@@ -1,7 +1,7 @@
 // kernels in pieces: which loops the host takes over, what crosses, and how much lives at once
 import { describe, expect, test } from "vitest";
 import { marksOf } from "../../../src/batch/kernel/cuts.ts";
-import { breakIf, load4, loop, markStage, param, store4, variable, when } from "../../../src/trace/control.ts";
+import { array, breakIf, load4, loop, markStage, param, store4, variable, when } from "../../../src/trace/control.ts";
 import { trace, type Trace } from "../../../src/trace/graph.ts";
 import { analyse } from "../../../src/trace/liveness.ts";
 import { CELLS, cutTrace } from "../../../src/trace/pieces.ts";
@@ -61,6 +61,50 @@ describe("a kernel in pieces", () => {
       ),
     ).toBeUndefined();
   });
+});
+
+/** Loops that write an array, and read it from the solver on so many times. */
+const inLoops = (length: number, reads: number): Trace =>
+  trace(
+    () => {
+      const shared = array("places", length);
+      loop(length, (i) => shared.set(i, load4("state", i)[0]));
+      markStage("solver");
+      loop(length, (i) => {
+        let sum = shared.get(i);
+        for (let k = 1; k < reads; k++) sum = add(sum, shared.get(toI32(load4("state", add(i, k))[0])));
+        store4("state", i, [sum, 0, 0, 0]);
+      });
+    },
+    { unroll: false },
+  );
+
+test("pieces in loops for CPUs have copies of arrays with many accesses for their elements", () => {
+  const solver = (length: number) => {
+    const { pieces } = cutTrace(inLoops(length, 4), new Set(["solver"]), TILE, undefined, true)!;
+    return toWgsl(pieces[1].trace, { workgroupSize: 32 }).code;
+  };
+  expect(solver(16)).toMatch(/var a\d+_shared = array<u32, 16>|var a\d+_shared: array<u32, 16>/);
+  expect(solver(17)).not.toContain("_shared");
+  // words of neighbouring worlds lie side by side, and where those of a world begin is said once
+  expect(solver(17)).toMatch(/let kept_from_(\d+) = \(world \/ 8\) \* \d+ \+ \(world % 8\) \/ 4;/);
+  expect(solver(17)).toMatch(/cells\[kept_from_\d+ \+ [^\]]*\]\[world & 3\]/);
+});
+
+test("loops of many operations are cut at the solver for SwiftShader", () => {
+  const ofLength = (count: number) =>
+    trace(
+      () => {
+        markStage("solver");
+        let x = load4("state", 0)[0];
+        for (let i = 0; i < count; i++) x = add(x, i + 1);
+        store4("state", 0, [x, 0, 0, 0]);
+      },
+      { unroll: false },
+    );
+  const marks = (count: number) => marksOf(ofLength(count), { cut: "long", target: "software" });
+  expect(marks(24_000)).toEqual([]);
+  expect(marks(24_001)).toEqual(["solver"]);
 });
 
 test("values that wait for their use live at once", () => {
