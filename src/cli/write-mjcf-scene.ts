@@ -4,7 +4,7 @@ import { drivenBase } from "../scaffold/feet.ts";
 import { compilerOf, lackOf, mjcfScene, type Lack } from "../scaffold/mjcf-scene.ts";
 import { planarRoot } from "../scaffold/planar.ts";
 import { robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
-import { legsOf, servosIn, type ServoOptions } from "../scaffold/scene-servos.ts";
+import { servosIn, standingOn, type ServoOptions } from "../scaffold/scene-servos.ts";
 import { stiffnessFor, toldStiffness } from "../scaffold/standing.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -37,7 +37,7 @@ function standing({ model, xpos, mass, span, lift, floor }: Robot, feet: readonl
   const joint = drivenBase(model);
   if (joint === undefined) return {};
   const height = xpos[3 * model.jnt_bodyid[joint] + 2] + lift - floor;
-  return { carries: 9.81 * mass * Math.max(height, span), legs: legsOf(model, feet) };
+  return standingOn(model, feet, 9.81 * mass * Math.max(height, span));
 }
 
 /** Writes the scene of an MJCF without actuators, with what else it lacks, and servos that hold the robot up. */

@@ -8,7 +8,7 @@ import { flies, limbEnds, rollsOn } from "../scaffold/feet.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
 import { floatingBody } from "../scaffold/planar.ts";
 import { loadOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
-import { legsOf, servosIn } from "../scaffold/scene-servos.ts";
+import { servosIn, standingOn } from "../scaffold/scene-servos.ts";
 import { stiffnessFor, toldStiffness } from "../scaffold/standing.ts";
 import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
@@ -85,7 +85,7 @@ async function writeScene(name: string, scene: string, { model, file }: Urdf, is
   const robot = bent ? await robotOf(await write(posed)) : whole;
   const overlaps = await overlapsOf(robot.model, robot.qpos);
   const { lift, mass, span } = robot;
-  const standing = { height: lift, carries: 9.81 * mass * Math.max(lift, span), legs: legsOf(robot.model, feet ?? []) };
+  const standing = { height: lift, ...standingOn(robot.model, feet ?? [], 9.81 * mass * Math.max(lift, span)) };
   const free = { ...posed, overlaps, ...(isFree ? standing : {}) };
   const notes = [...(bent ? toldOf(bent) : []), ...(overlaps.length > 0 ? [toldOverlaps(overlaps)] : [])];
   const soft = await write(free);

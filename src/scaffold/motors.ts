@@ -200,10 +200,16 @@ export function fastestOf(model: Model, i: number): number {
 /** Gains of a servo for a motor with bounded torque that is called something; undefined of other actuators. */
 function servoFor(model: Model, i: number, name: string): Motor["servo"] {
   if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] === 0) return undefined;
+  const force = most(model, i);
+  return force > 0 ? servoWithin(model, i, force / SERVO_ERROR) : undefined;
+}
+
+/** Gains of a servo for a motor, as stiff as is asked (N m/rad) where physics steps follow that. */
+export function servoWithin(model: Model, i: number, asked: number): NonNullable<Motor["servo"]> {
   const inertia = model.dof_M0[model.jnt_dofadr[jointOf(model, i)]];
   const steady = (DAMPED * inertia) / model.opt.timestep;
-  const stiffness = Math.min(most(model, i) / SERVO_ERROR, steady / LEAST_DAMPING);
-  return stiffness > 0 ? { stiffness, damping: Math.min(SERVO_DAMPING * stiffness, steady) } : undefined;
+  const stiffness = Math.min(asked, steady / LEAST_DAMPING);
+  return { stiffness, damping: Math.min(SERVO_DAMPING * stiffness, steady) };
 }
 
 /** Control of actuators that are no servos, in a pose: what a keyframe says, or the middle; and how far it goes both ways. */

@@ -10,6 +10,7 @@ import { homeKey, type PassedKey } from "./home-key.ts";
 import { bodyOf, drivenJoints, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
 import { floatingBody } from "./planar.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
+import { upright } from "./upright-servos.ts";
 
 export interface Robot {
   readonly model: Model;
@@ -104,14 +105,17 @@ export async function robotOf(model: Model): Promise<Robot> {
   // a keyframe's controls, where it says any
   const said = name === undefined ? [] : Array.from(model.key_ctrl.subarray(key * model.nu, (key + 1) * model.nu));
   const ctrl = said.some((x) => x !== 0) ? said : isFlyer ? hoverOf(model, mass, base) : [];
+  const span = Math.max(...heights) - Math.min(...heights);
+  const feet = base === undefined ? [] : feetOf(model, base, xpos);
+  const above = base === undefined ? 0 : xpos[3 * base + 2] - (floor ?? 0);
   return {
     model,
     key: name,
     passed,
     qpos: start,
-    motors: motorsOf(model, start, ctrl),
+    motors: upright(model, motorsOf(model, start, ctrl), feet, 9.81 * mass * Math.max(above, span)),
     mass,
-    span: Math.max(...heights) - Math.min(...heights),
+    span,
     xpos,
     site_xpos,
     geom_xpos,

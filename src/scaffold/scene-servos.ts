@@ -2,6 +2,7 @@
 import { mjtEq, mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { isBelow, wheelsOf } from "./motors.ts";
+import { leastOf } from "./upright-servos.ts";
 
 export interface ServoOptions {
   /** Its weight times its height (N m), where both are known. */
@@ -10,6 +11,8 @@ export interface ServoOptions {
   readonly stiffer?: number;
   /** Names of the joints of its legs. */
   readonly legs?: ReadonlySet<string>;
+  /** The least stiffness of the servos of its legs (N m/rad). */
+  readonly least?: number;
   /** Steps take dampers of servos from where a step begins. */
   readonly isExplicit?: boolean;
 }
@@ -34,13 +37,17 @@ export const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 export const short = (x: number): string => String(Number(x.toPrecision(4)));
 
-/** Names of the joints that carry a robot on its feet. */
-export const legsOf = (model: Model, feet: readonly number[]): ReadonlySet<string> =>
-  new Set(
+/** What the servos are made by of a robot that stands free on its feet; `carries`: its weight times its height (N m). */
+export const standingOn = (model: Model, feet: readonly number[], carries: number): ServoOptions => ({
+  carries,
+  // joints that carry it on its feet
+  legs: new Set(
     Array.from({ length: model.njnt }, (_, j) => j)
       .filter((j) => feet.some((foot) => isBelow(model, foot, model.jnt_bodyid[j])))
       .map((j) => model.names.joint[j]),
-  );
+  ),
+  least: leastOf(feet, carries),
+});
 
 /** kg of what hangs on a joint, and of all that moves with it: of what floats its own, without what stands about it. */
 function massesOf(model: Model, joint: number): { readonly hangs: number; readonly whole: number } {
@@ -64,7 +71,7 @@ function forceOf(model: Model, joint: number, { carries, legs }: ServoOptions): 
 
 /** Gains of the servo of a joint, as its scene has them (N m/rad, N m s/rad). */
 function gainsOf(model: Model, joint: number, options: ServoOptions): { readonly kp: string; readonly kv: string } {
-  const { carries = Infinity, stiffer = 1, isExplicit = false } = options;
+  const { carries = Infinity, stiffer = 1, isExplicit = false, legs, least = 0 } = options;
   const force = forceOf(model, joint, options);
   const { timestep } = model.opt;
   // stiffer than this a free link would swing faster than steps can follow
@@ -73,7 +80,8 @@ function gainsOf(model: Model, joint: number, options: ServoOptions): { readonly
     (0.25 * inertia) / timestep ** 2,
     isExplicit ? (TAKEN * inertia) / (SERVO_DAMPING * timestep) : Infinity,
   );
-  const kp = Math.min((stiffer * Math.min(force, STANDING * carries)) / SERVO_ERROR, steady);
+  const asked = (stiffer * Math.min(force, STANDING * carries)) / SERVO_ERROR;
+  const kp = Math.min(legs?.has(nameOf(model, "joint", joint)) ? Math.max(asked, least) : asked, steady);
   return { kp: short(kp), kv: short(SERVO_DAMPING * kp) };
 }
 

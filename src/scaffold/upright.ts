@@ -21,8 +21,15 @@ const TOES = 1e-3;
 const sideOf = (name: string): number =>
   /left|(^|[_.-])l([_.-]|$)/i.test(name) ? 1 : /right|(^|[_.-])r([_.-]|$)/i.test(name) ? -1 : 0;
 
+/** 1 where the first of two feet is called left and the other right, -1 the other way, else 0. */
+function firstIsLeft({ model }: Robot, feet: readonly number[]): number {
+  const [first, second] = feet.map((foot) => sideOf(model.names.body[foot] ?? ""));
+  return first === -second ? first : 0;
+}
+
 /** Where it goes ahead, in the world: of two feet across the line between them, so that what is called left is on the left, or where toes are, or knees; of others along x. */
-function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Vector {
+function aheadOf(robot: Robot, feet: readonly number[]): Vector {
+  const { model, xpos, geom_xpos } = robot;
   if (feet.length !== 2) return [1, 0, 0];
   const [dx, dy] = minus(vectorAt(xpos, feet[1]), vectorAt(xpos, feet[0]));
   const apart = Math.hypot(dx, dy);
@@ -35,14 +42,12 @@ function aheadOf({ model, xpos, geom_xpos }: Robot, feet: readonly number[]): Ve
     return own.reduce((all, g) => all + dot(minus(vectorAt(geom_xpos, g), vectorAt(xpos, foot)), across), sum);
   }, 0);
   // along `across` the first foot is on the left
-  const named = feet.map((foot) => sideOf(model.names.body[foot] ?? ""));
-  const left = named[0] === -named[1] ? named[0] : 0;
   const knees = feet.reduce((sum, foot) => {
     const [hip, ...rest] = legOf(model, foot, feet).map((j) => model.jnt_bodyid[j]);
     const ahead = (body: number) => dot(minus(vectorAt(xpos, body), vectorAt(xpos, hip)), across);
     return rest.filter((body) => body !== foot).reduce((all, body) => all + ahead(body) - ahead(foot) / 2, sum);
   }, 0);
-  const told = [left, toes, knees].find((way) => Math.abs(way) > TOES);
+  const told = [firstIsLeft(robot, feet), toes, knees].find((way) => Math.abs(way) > TOES);
   const sign = Math.sign(told ?? (across[0] || across[1]));
   return [sign * across[0], sign * across[1], 0];
 }
@@ -53,11 +58,13 @@ export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
     const [x, y, z] = [0, 3, 6].map((row) => robot.xmat[9 * body + row + k]);
     return [x, y, z];
   });
-  // of two feet that are beside each other along x it goes along y
+  // of two feet that are beside each other along x it goes along y, and along -x where what is called left is on the right
   const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];
-  if (columns[2][2] > UPRIGHT && !(Math.abs(ahead[0]) < ASIDE)) return undefined;
-  // a turn of rounding is none
-  const own = (v: Vector): Vector => columns.map((c) => Math.round(1e6 * dot(c, v)) / 1e6 || 0) as unknown as Vector;
+  const looksAhead = ahead[0] >= ASIDE || (ahead[0] <= -ASIDE && firstIsLeft(robot, feet) === 0);
+  if (columns[2][2] > UPRIGHT && looksAhead) return undefined;
+  // a turn of less than a thousandth is none
+  const own = (v: Vector): Vector =>
+    columns.map((c) => (Math.abs(dot(c, v)) < 1e-3 ? 0 : Math.round(1e6 * dot(c, v)) / 1e6)) as unknown as Vector;
   return { ahead: own(ahead), left: own(cross(up, ahead)), up: own(up) };
 }
 

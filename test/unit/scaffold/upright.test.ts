@@ -82,6 +82,18 @@ test("of others they are where it goes in the world as it stands", async () => {
   );
 });
 
+test("one whose frame looks back goes where what is called left is on its left", async () => {
+  const biped = (left: number) => {
+    const feet = [left, 1 - left].map((i) => [0, i === 0 ? 0.12 : -0.12] as const);
+    return standing([1, 0, 0, 0], feet, 0)
+      .replace('name="leg0"', 'name="l_foot"')
+      .replace('name="leg1"', 'name="r_foot"');
+  };
+  const [ahead, back] = await Promise.all([0, 1].map(async (left) => robotOf(await loadModel(biped(left)))));
+  expect(axesOf(ahead, baseOf(ahead))).toBeUndefined();
+  expect(axesOf(back, baseOf(back))).toEqual({ ahead: [-1, 0, 0], left: [0, -1, 0], up: [0, 0, 1] });
+});
+
 test.each([1, -1])(
   "where nothing tells left from right, and feet have no toes, it goes where its knees are, %d",
   async (way) => {
