@@ -8,7 +8,6 @@ import { treePath } from "../model/model-file.ts";
 import { meshesOf, meshFolder, renamedMeshes } from "../model/urdf.ts";
 import { isForAssimp, meshAsObj } from "../scaffold/mesh-as-obj.ts";
 import type { Mended } from "../scaffold/mended-urdf.ts";
-import { escaped } from "../scaffold/scene-servos.ts";
 import { UsageError } from "./io.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -16,14 +15,7 @@ import { writeOutput } from "./write-output.ts";
 export const meshFolderOf = (copy: string): string => copy.replace(/\.urdf$/, "-meshes");
 
 /** A name in a URDF as the path that MuJoCo reads. */
-const pathIn = (name: string): string =>
-  name
-    .replaceAll("&apos;", "'")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&")
-    .replaceAll("\\", "/");
+const pathIn = (name: string): string => name.replaceAll("\\", "/");
 
 /**
  * The text of a copy with the meshes that collide read by Assimp, where MuJoCo said that it reads one of them not; undefined
@@ -62,7 +54,7 @@ export async function withReadMeshes(text: string, said: string, copy: string): 
   const inFolder = relative(from, folder).replaceAll("\\", "/");
   const next = renamedMeshes(text, (name) => {
     const file = written.get(name);
-    return file === undefined ? name : escaped(`${inFolder}/${file}`);
+    return file === undefined ? name : `${inFolder}/${file}`;
   });
   const many = written.size === 1 ? "a mesh that MuJoCo does not read is" : "meshes that MuJoCo does not read are";
   return { text: next, note: `${many} in ${basename(folder)}, as OBJ` };

@@ -1,6 +1,7 @@
 // meshes of a URDF where they are: `package://NAME/PATH`, and paths that MuJoCo would cut to their last part
 import { env } from "../core/host.ts";
 import { dirname, isAbsolute, posix } from "../core/path.ts";
+import { escaped, unescaped } from "../core/xml-text.ts";
 import type { FileTree } from "./files.ts";
 
 /** Folders above a file, the nearest first; "" is the root. */
@@ -102,8 +103,10 @@ export const hasScheme = (name: string): boolean => /^[a-z]+:\/\//.test(name);
 export function meshesOf(xml: string): string[] {
   const isSeen = /<compiler\b[^>]*\bdiscardvisual\s*=\s*["']false/.test(xml);
   const said = withoutComments(xml).replace(isSeen ? "" : /<visual\b[^]*?<\/visual>/g, "");
-  return [...said.matchAll(MESH)].map(([, , , name]) => name);
+  return namesIn(said);
 }
+
+const namesIn = (xml: string): string[] => [...xml.matchAll(MESH)].map(([, , , name]) => unescaped(name));
 
 /** Those in a text that `withMeshPaths` made which are nowhere. */
 export const unplacedMeshes = (xml: string): string[] => meshesOf(xml).filter(hasScheme);
@@ -111,11 +114,11 @@ export const unplacedMeshes = (xml: string): string[] => meshesOf(xml).filter(ha
 const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])(.*?)\2/;
 
 /** The folder, from that of the file, in which a URDF says that its meshes are. */
-export const meshFolder = (xml: string): string => FOLDER.exec(xml)?.[3] ?? "";
+export const meshFolder = (xml: string): string => unescaped(FOLDER.exec(xml)?.[3] ?? "");
 
 /** The text of a URDF with other names of its meshes. */
 export const renamedMeshes = (xml: string, rename: (name: string) => string): string =>
-  xml.replace(MESH, (_, head: string, _quote, name: string) => `${head}"${rename(name).replaceAll('"', "&quot;")}"`);
+  xml.replace(MESH, (_, head: string, _quote, name: string) => `${head}"${escaped(rename(unescaped(name)))}"`);
 
 /**
  * The text of a URDF with the paths of its meshes relative to itself, and MuJoCo told to keep them; any other text, and
@@ -125,14 +128,13 @@ export const renamedMeshes = (xml: string, rename: (name: string) => string): st
 export function withMeshPaths(xml: string, file: string, tree: FileTree): string {
   const robot = /<robot\b[^>]*>/.exec(xml);
   if (!robot || /<compiler\b[^>]*\bstrippath\s*=/.test(xml) || !xml.match(MESH)) return xml;
-  const folder = FOLDER.exec(xml)?.[3];
+  const folder = FOLDER.test(xml) ? meshFolder(xml) : undefined;
   const below = (path: string) => `${dirname(file)}/${folder}/${path}`;
   const place = (name: string) =>
     (folder === undefined ? undefined : firstThere([below(name), below(posix.basename(name))], tree)) ??
     placeOf(name, file, tree);
   if (folder !== undefined) {
-    const names = [...xml.matchAll(MESH)].map(([, , , name]) => name);
-    if (isAbsolute(folder) || names.every((name) => place(name) === firstThere([below(name)], tree))) return xml;
+    if (isAbsolute(folder) || namesIn(xml).every((name) => place(name) === firstThere([below(name)], tree))) return xml;
   }
   const placed = renamedMeshes(xml.replace(FOLDER, "$1"), (name) => {
     const at = place(name);
@@ -159,9 +161,10 @@ export function movedUrdf(xml: string, file: string, folder: string, tree: FileT
     : xml;
   const placed = withMeshPaths(whole, file, tree);
   const from = (path: string) => posix.relative(`/${folder}`, `/${dirname(file)}/${path}`);
-  const kept = FOLDER.exec(placed);
-  if (kept)
-    return placed.replace(FOLDER, (tag, head: string) => tag.slice(0, head.length) + ` meshdir="${from(kept[3])}"`);
+  if (FOLDER.test(placed)) {
+    const meshdir = escaped(from(meshFolder(placed)));
+    return placed.replace(FOLDER, (_, head: string) => `${head} meshdir="${meshdir}"`);
+  }
   return renamedMeshes(placed, (name) => (hasScheme(name) || isAbsolute(name) ? name : from(name)));
 }
 

@@ -7,7 +7,7 @@ import type { SlidingBase } from "./feet.ts";
 import { freeKeys } from "./free-keys.ts";
 import { allOf, attributeEdit, attributeOf, edited, elementsIn, removal, withIncludes } from "./mjcf-text.ts";
 import type { Edit, TextElement } from "./mjcf-text.ts";
-import { escaped } from "./scene-servos.ts";
+import { escaped } from "../core/xml-text.ts";
 
 /** A text that was changed, and in words what of it is not as it was. */
 export interface FreedMjcf {

@@ -1,11 +1,12 @@
 // a scene for an MJCF robot without a floor, or a pose to start from: one that attaches it and adds what it lacks
+import { escaped } from "../core/xml-text.ts";
 import { mjtDisableBit, mjtIntegrator, mjtJoint } from "../model/enums.ts";
 import type { Model } from "../model/model.ts";
 import { bentOf, toldOf, type Bent } from "./bent.ts";
 import { motorsOf, wheelsOf } from "./motors.ts";
 import { standsOn, type Robot } from "./robot.ts";
 import { hasGround } from "./stance.ts";
-import { actuatorsOf, drivenIn, escaped, short, type ServoOptions } from "./scene-servos.ts";
+import { actuatorsOf, drivenIn, short, type ServoOptions } from "./scene-servos.ts";
 
 export interface Lack {
   readonly floor: boolean;

@@ -1,4 +1,5 @@
 // elements of an MJCF in its text, so that a few are changed and all else stays as it was written
+import { unescaped } from "../core/xml-text.ts";
 import { posix } from "../core/path.ts";
 import { memoryTree } from "../model/files.ts";
 import { TAG } from "../model/nesting.ts";
@@ -46,12 +47,11 @@ export const allOf = (element: TextElement): TextElement[] => [element, ...eleme
 
 const pattern = (attribute: string): RegExp => new RegExp(`(?<=^|\\s)${attribute}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`);
 
-const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
-
 /** What an attribute says; undefined where it is not there. */
 export function attributeOf({ attributes }: TextElement, name: string): string | undefined {
   const [, double, single] = pattern(name).exec(attributes) ?? [];
-  return (double ?? single)?.replace(/&(lt|gt|quot|apos|amp);/g, (_, entity: string) => ENTITIES[entity]);
+  const said = double ?? single;
+  return said === undefined ? undefined : unescaped(said);
 }
 
 /** What has an attribute of an element say something else; undefined where it is not there. */

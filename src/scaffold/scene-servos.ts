@@ -1,4 +1,5 @@
 // actuators for the joints of a robot whose description has none, as a scene has them
+import { escaped } from "../core/xml-text.ts";
 import { mjtEq, mjtJoint } from "../model/enums.ts";
 import { nameOf, type Model } from "../model/model.ts";
 import { isBelow, wheelsOf } from "./motors.ts";
@@ -33,8 +34,6 @@ const LEG_FORCE = 0.5;
 /** The part of a link's speed that a damper may take in a step that begins with it. */
 const TAKEN = 1;
 
-export const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 export const short = (x: number): string => String(Number(x.toPrecision(4)));
 
 /** What the servos are made by of a robot that stands free on its feet; `carries`: its weight times its height (N m). */

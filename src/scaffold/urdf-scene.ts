@@ -1,8 +1,9 @@
 // a scene for a URDF, which knows neither actuators nor a floor: an MJCF that attaches it and adds both
+import { escaped } from "../core/xml-text.ts";
 import { CorralError } from "../core/errors.ts";
 import { wheelsOf } from "./motors.ts";
 import type { Model } from "../model/model.ts";
-import { actuatorsOf, drivenIn, escaped, short, type ServoOptions } from "./scene-servos.ts";
+import { actuatorsOf, drivenIn, short, type ServoOptions } from "./scene-servos.ts";
 
 export interface SceneOptions extends ServoOptions {
   /** Path of the URDF from the scene's file. */

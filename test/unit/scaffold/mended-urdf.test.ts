@@ -69,6 +69,24 @@ test("several at once, and folders and parts of paths that a URDF names are thos
   }
 });
 
+test("a folder may be called as XML writes things", async () => {
+  const where = join(folder, "R&D 'a' #1/x &amp; y");
+  mkdirSync(join(where, "urdf"), { recursive: true });
+  mkdirSync(join(where, "m & n"));
+  writeFileSync(join(where, "m & n/b&c.obj"), readFileSync(join(folder, "cad/meshes/foot.obj")));
+  for (const [name, compiler, mesh] of [
+    ["said", `<mujoco><compiler meshdir="../m &amp; n/"/></mujoco>`, "b&amp;c.obj"],
+    ["numbered", `<mujoco><compiler meshdir="../m &#38; n/"/></mujoco>`, "b&#x26;c.obj"],
+    ["package", "", "package://m &amp; n/b&amp;c.obj"],
+  ]) {
+    const path = join(where, "urdf", `${name}.urdf`);
+    writeFileSync(path, urdf(lidar, compiler).replace("package://cad/meshes/foot.obj", mesh));
+    const { code, stderr } = await cli.run("new-task", name, "--robot", path, "--kind", "velocity");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect((await loadModel(join(folder, `${name}.xml`))).nmesh).toBe(1);
+  }
+});
+
 test("what no mend helps is refused in MuJoCo's words on the file that was given, and nothing is left", async () => {
   const path = join(folder, "cad/urdf/bad.urdf");
   writeFileSync(path, urdf(lidar).replace("foot.obj", "gone.obj"));
