@@ -133,6 +133,11 @@ export function partsFrom(line: ConeLine, here: ConePoint): Bool {
   return or(changed([has(line, FREE)], [here.isFree]), or(has(line, IN_CONE), here.inCone));
 }
 
+/** Whether a contact is in another part of its cone than at the start of a line. */
+export function movesFrom(line: ConeLine, here: ConePoint): Bool {
+  return changed([has(line, FREE), has(line, IN_CONE)], [here.isFree, here.inCone]);
+}
+
 /** The point at `alpha`. */
 export function alongCone(line: ConeLine, alpha: Scalar): ConePoint {
   const { mu, Dm, dN, du, flat } = line;

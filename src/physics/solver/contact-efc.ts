@@ -16,7 +16,7 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { changed, contactLaw, curvature, type ConeParams, type ContactLaw } from "../constraint/cone.ts";
-import { alongCone, coneLine, coneStart, partsFrom } from "../constraint/cone-line.ts";
+import { alongCone, coneLine, coneStart, movesFrom, partsFrom } from "../constraint/cone-line.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import type { ModelView } from "../view.ts";
 import { ConeLines } from "./cone-lines.ts";
@@ -35,6 +35,8 @@ interface Along {
   readonly curvature: Scalar;
   /** Whether the costs here and at the start are not one parabola. */
   readonly parts: Bool;
+  /** Whether the contact is in another part of its cone than at the start. */
+  readonly moves: () => Bool;
   /** The cost beyond that at the start and what its forces push until here. */
   readonly apart: () => Scalar;
 }
@@ -231,6 +233,7 @@ export class ContactEfc {
       changes: dotn(less, jv),
       curvature: curvature(law, jv, this.#m.form.hasRoom),
       parts: or(before.differs(law), or(before.inCone, law.inCone)),
+      moves: () => before.differs(law),
       apart: () => add(sub(law.cost, before.cost), mul(alpha, dotn(before.force, jv))),
     };
   }
@@ -248,6 +251,7 @@ export class ContactEfc {
       changes: neg(here.rise),
       curvature: here.curvature,
       parts: partsFrom(line, here),
+      moves: () => movesFrom(line, here),
       apart: () => {
         throw new Error("a search that asks for costs keeps no lines");
       },

@@ -27,12 +27,13 @@ import {
   type Scalar,
 } from "../../trace/scalar.ts";
 import { mjtDisableBit, mjtSolver } from "../../model/enums.ts";
-import { changed, type ContactLaw } from "../constraint/cone.ts";
+import { changed } from "../constraint/cone.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { eachRow, rowDot, rowPicker, rowLaw, type Row, type RowLaw, type Rows } from "../constraint/rows.ts";
-import { copyField, dotFields } from "../smooth/sparsity.ts";
+import { dotFields } from "../smooth/sparsity.ts";
 import type { WorldData, ModelView } from "../view.ts";
 import { ContactEfc } from "./contact-efc.ts";
+import { Foretold } from "./foretold.ts";
 import { IslandLines, searchesIslands } from "./island-lines.ts";
 import { bracketedNewton, primalSearch, safeguardedNewton } from "./line-search.ts";
 import {
@@ -47,17 +48,17 @@ import {
 } from "./precision.ts";
 import { solveDual } from "./pgs.ts";
 import type { Solution } from "./solution.ts";
-import type { Coupled, SolverSpace } from "./space.ts";
-import { hasWeights, judgesIslands, Trees, UNWEIGHTED, type Weights } from "./trees.ts";
+import type { Coupled } from "./space.ts";
+import { hasWeights, judgesIslands, Trees, UNWEIGHTED } from "./trees.ts";
+import { noContact, unconstrained, type SpaceOf } from "./unconstrained.ts";
 
 /** The constraints of a world, and the space that holds qacc, grad and H. */
 export interface SolverInput {
   readonly rows: Rows;
   readonly contacts: ContactRows;
-  /** `law`: the force law of a contact at qacc, by its index and slot. */
-  readonly space: (law: (index: Int, slot: Int) => ContactLaw, weights: Weights) => SolverSpace;
+  readonly space: SpaceOf;
   /** The space of solvers on the dual. */
-  readonly dual: SolverInput["space"];
+  readonly dual: SpaceOf;
   /** Dofs that the metric couples beside rows and contacts. */
   readonly coupled?: Coupled;
 }
@@ -90,6 +91,9 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       : undefined;
   // what a step beside the contacts at hand is, if the space does not say it of all
   const inexact = newton && contacts.anyInexact && !space.isInexact ? flag("inexact", false) : undefined;
+  // float32's rounding is more than what is foretold
+  const foretells = newton && efc.keepsLines && current().wide && !space.isInexact && !contacts.anyInexact;
+  const foretold = foretells ? new Foretold() : undefined;
   const alpha = variable("alpha");
   const done = flag("done", false);
   // a line search that finds nothing better ends the iterations as well
@@ -256,6 +260,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
       if (truncated) cost.set(mul(a, add(slopeAtZero, mul(mul(0.5, a), gaussCurvature))));
       stateChanged.set(false);
       // `changes`: how much less the forces push along jv than at 0. On one parabola that says the cost: costs themselves would cancel
+      const foretelling = setsJv ? foretold : undefined;
+      foretelling?.begin();
       const addAt = (weight: Scalar, changes: Scalar, curvature: Scalar, parts: Bool, apart: () => Scalar) => {
         deriv0.set(sub(deriv0.get(), mul(weight, changes)));
         increase(deriv1, mul(weight, curvature));
@@ -267,6 +273,7 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         const before = rowAt(row, 0).law;
         const { law, jv } = rowAt(row, a);
         const changes = mul(sub(law.force, before.force), jv);
+        foretelling?.add(changed(before.state, law.state));
         addAt(weight, changes, mul(law.hessian, square(jv)), changed(before.state, law.state), () =>
           add(sub(law.cost, before.cost), mul(a, mul(before.force, jv))),
         );
@@ -275,7 +282,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
         if (setsJv && !lines) efc.setJv(c, efc.products(c, space.contact(slot, c).times("search")));
         when(not(ends), () => {
           const weight = efc.weight(c, () => weights.contact(slot));
-          const { changes, curvature, parts, apart } = efc.along(c, slot, a, setsJv);
+          const { changes, curvature, parts, moves, apart } = efc.along(c, slot, a, setsJv);
+          foretelling?.add(moves());
           addAt(weight, changes, curvature, parts, apart);
         });
       };
@@ -300,7 +308,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     evaluate(alpha.get(), newton, early?.get());
     const isRough = or(space.isRough?.get() ?? false, inexact?.get() ?? false);
     const isFullStep = newton && !space.isInexact ? not(or(stateChanged.get(), isRough)) : false;
-    done.set(or(isFullStep, early?.get() ?? ending()));
+    const isLast = foretold?.isLast(decrementOf(slopeAtZero), slopeAtZero, deriv0.get(), tolerance) ?? false;
+    done.set(or(or(isFullStep, isLast), early?.get() ?? ending()));
     // judged at the first guess only: a later point may have the start's active set and still be far from the minimum
     const takesFirstGuess = or(not(stateChanged.get()), done.get());
     space.isRough?.set(stateChanged.get());
@@ -376,24 +385,4 @@ export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution 
     before: primal?.niter ?? 0,
     coupled,
   });
-}
-
-const noContact = () => {
-  throw new Error("a model without contacts has no force law of one");
-};
-
-/** A model without rows and contacts: qacc_smooth is the minimum. */
-function unconstrained(m: ModelView, d: WorldData, spaceOf: SolverInput["space"]): Solution {
-  const space = spaceOf(noContact, UNWEIGHTED);
-  const start = () => copyField(d.qacc_smooth, space.qacc);
-  const yes = { get: () => true };
-  space.iterate({ iterations: 0, done: yes, converged: yes, start, finish: () => {} }, () => {
-    space.startGrad();
-    space.setSearch();
-  });
-  each(m.nv, (i) => {
-    d.qacc.set(i, d.qacc_smooth.at(i));
-    d.qfrc_constraint.set(i, 0);
-  });
-  return { rowForce: () => 0, contactForce: () => [], niter: 0 };
 }
