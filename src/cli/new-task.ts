@@ -6,7 +6,7 @@ import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
 import { readsTypeScript } from "../core/typescript.ts";
 import { describe, loadModel, type Model } from "../model/model.ts";
-import { isUrdf } from "../model/urdf.ts";
+import { isUrdf, namesakes } from "../model/urdf.ts";
 import { checkSupported } from "../model/supported.ts";
 import { firstTask } from "../scaffold/first-task.ts";
 import { gaitOf } from "../scaffold/gait.ts";
@@ -306,6 +306,10 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
         ...(isFree && kind === "track"
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]
           : []),
+        ...namesakes(model.source.xml).map(
+          ([first, second]) =>
+            `MuJoCo knows meshes by the names of their files: it reads ${inLine(first)}, and takes it for ${inLine(second)} too. Give files names of their own.`,
+        ),
         ...told,
         ...notes,
       ],

@@ -111,6 +111,16 @@ const namesIn = (xml: string): string[] => [...xml.matchAll(MESH)].map(([, , , n
 /** Those in a text that `withMeshPaths` made which are nowhere. */
 export const unplacedMeshes = (xml: string): string[] => meshesOf(xml).filter(hasScheme);
 
+/** Pairs of meshes of a URDF in files of one name: MuJoCo knows meshes by that, and takes the first for the second too. */
+export function namesakes(xml: string): (readonly [string, string])[] {
+  const stem = (name: string) => posix.basename(name.replaceAll("\\", "/")).replace(/\.[^.]*$/, "");
+  const names = [...new Set(meshesOf(xml))];
+  return names.flatMap((first, i) => {
+    const second = names.slice(i + 1).find((name) => stem(name) === stem(first));
+    return second === undefined ? [] : [[first, second] as const];
+  });
+}
+
 const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])(.*?)\2/;
 
 /** The folder, from that of the file, in which a URDF says that its meshes are. */

@@ -170,3 +170,30 @@ test("a URDF nothing of which collides stands on what is seen of its links; one 
   ]);
   expect(collidingUrdf(urdf(""))).toBeUndefined();
 });
+
+test("meshes in files of one name, of which MuJoCo reads the first for all, are told", async () => {
+  const cube = (size: number) => {
+    const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => `v ${[1, 2, 4].map((bit) => (i & bit ? size : 0)).join(" ")}`);
+    return `${corners.join("\n")}\nf 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n`;
+  };
+  for (const [side, size] of [
+    ["left", 0.1],
+    ["right", 0.2],
+  ] as const) {
+    mkdirSync(join(folder, side));
+    writeFileSync(join(folder, side, "shin.obj"), cube(size));
+  }
+  const shin = (side: string, y: string) =>
+    `<link name="${side}">${inertial(1, [0.02, 0.03, 0.04])}<collision><geometry><mesh filename="${side}/shin.obj"/></geometry></collision></link>${joint(side, "revolute", `0 ${y} 0`)}`;
+  writeFileSync(
+    join(folder, "sides.urdf"),
+    urdf(shin("left", ".3") + shin("right", "-.3")).replace("package://cad", "cad"),
+  );
+  const { code, stdout } = await cli.run("new-task", "sides", "--robot", "sides.urdf", "--kind", "velocity");
+  expect(code).toBe(0);
+  expect(stdout).toContain("it reads left/shin.obj, and takes it for right/shin.obj too.");
+  // so it does
+  const { names, geom_rbound } = await loadModel(join(folder, "sides.urdf"));
+  expect(names.mesh.filter((name) => name === "shin")).toHaveLength(1);
+  expect(new Set(geom_rbound.slice(-2)).size).toBe(1);
+});
