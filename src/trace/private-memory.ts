@@ -75,30 +75,44 @@ export interface PrivateMemory {
 /** The name of the array that holds others. */
 export const MERGED = "private_memory";
 
-/** The name of the four that holds this world's first word of arrays in a buffer. */
-const startOf = ({ stride }: Pick<Kept, "stride">): string => `kept_from_${stride}`;
-
 type Kept = NonNullable<ArrayRef["kept"]>;
 
-/** Where the first words of this world are: once, since drivers that compile for CPUs divide lane by lane. */
-export function starts(arrays: readonly ArrayRef[]): string[] {
-  const lines = arrays.flatMap(({ kept }) => {
-    if (!kept?.byWorld) return [];
-    const { tile, stride } = kept;
-    return [`  let ${startOf(kept)} = (world / ${tile}) * ${stride * tile} + (world % ${tile}) / 4;`];
-  });
-  return [...new Set(lines)];
+/** A buffer whose words of neighbouring worlds lie side by side, as an array of tiles: one of them is this world's. */
+export interface Tiled {
+  readonly buffer: string;
+  /** Fours of a tile. */
+  readonly fours: number;
+  /** Lines that say where this world's are: once, since drivers that compile for CPUs divide lane by lane. */
+  readonly declared: readonly string[];
+  /** A four by its number in the whole buffer. */
+  four(index: string): string;
+}
+
+export function tiledBuffer(arrays: readonly ArrayRef[]): Tiled | undefined {
+  const kept = arrays.find((a) => a.kept?.byWorld)?.kept;
+  if (!kept) return undefined;
+  const { buffer, tile, stride } = kept;
+  const fours = stride * tile;
+  return {
+    buffer: buffer.name,
+    fours,
+    declared: [
+      `  let kept_tile = &${buffer.name}[world / ${tile}];`,
+      `  let kept_start = (world / ${tile}) * ${fours};`,
+      `  let kept_from = (world % ${tile}) / 4;`,
+    ],
+    four: (index) => `(*kept_tile)[(${index}) - kept_start]`,
+  };
 }
 
 /** Neighbouring lanes that read one element read neighbouring words, which SwiftShader does at once. */
-function byWorld(kept: Kept, index: string): string {
-  const { buffer, tile, first } = kept;
+function byWorld({ tile, first }: Kept, index: string): string {
   const four = /^\d+$/.test(index)
     ? String((Number(index) + 4 * first) * (tile / 4))
     : first === 0
       ? `(${index}) * ${tile / 4}`
       : `(${index} + ${4 * first}) * ${tile / 4}`;
-  return `${buffer.name}[${startOf(kept)} + ${four}][world & 3]`;
+  return `(*kept_tile)[kept_from + ${four}][world & 3]`;
 }
 
 /** Places of live arrays: those of `merged`, by id, one behind the other in one array of words, the others apart. */

@@ -5,7 +5,14 @@ import type { ArrayRef, TraceNode, TableRef, VarRef } from "./nodes.ts";
 import { analyse, type Liveness } from "./liveness.ts";
 import { isComputed, OPERATIONS, type Read, type Type } from "./operations.ts";
 import { CELLS } from "./pieces.ts";
-import { indexedAtRunTime, MERGED, privateMemory, starts, type PrivateMemory } from "./private-memory.ts";
+import {
+  indexedAtRunTime,
+  MERGED,
+  privateMemory,
+  tiledBuffer,
+  type PrivateMemory,
+  type Tiled,
+} from "./private-memory.ts";
 import { inMemory } from "./in-memory.ts";
 import { readAgain } from "./kept-reads.ts";
 import { nestingOf } from "./nesting.ts";
@@ -63,6 +70,7 @@ function tableRead(ref: TableRef, index: string, isUniform: boolean): string {
 interface Places {
   readonly tables: Readonly<Record<"f32" | "i32", "uniform" | "read">>;
   readonly memory: PrivateMemory;
+  readonly tiled: Tiled | undefined;
 }
 
 const sourceName = (node: TraceNode): string => (node.source as { name: string }).name;
@@ -76,8 +84,9 @@ const READ: Readonly<Record<Read, (node: TraceNode, arg: (i: number) => string, 
     return tableRead(ref, arg(0), tables[ref.type] === "uniform");
   },
   param: (node) => `U.${sourceName(node)}`,
-  load4: (node, arg) => {
-    const read = `${sourceName(node)}[${arg(0)}]`;
+  load4: (node, arg, { tiled }) => {
+    const name = sourceName(node);
+    const read = name === tiled?.buffer ? tiled.four(arg(0)) : `${name}[${arg(0)}]`;
     return node.type === "f32" ? `bitcast<vec4<f32>>(${read})` : read;
   },
   component: (node, arg) => `${arg(0)}.${"xyzw"[node.args[1] as number]}`,
@@ -111,7 +120,8 @@ const dialectOf = (places: Places): Dialect => ({
   store: (s, index, values) => {
     const four = values.join(", ");
     const value = s.type === "f32" ? `bitcast<vec4<u32>>(vec4<f32>(${four}))` : `vec4<u32>(${four})`;
-    return [`${s.target.name}[${index}] = ${value};`];
+    const { name } = s.target;
+    return [`${name === places.tiled?.buffer ? places.tiled.four(index) : `${name}[${index}]`} = ${value};`];
   },
 });
 
@@ -265,7 +275,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       body.arrays.filter((a) => bodyLive.liveArrays.has(a.id)),
       merged,
     );
-    const plain = dialectOf({ tables: access, memory });
+    const tiled = tiledBuffer(body.arrays);
+    const plain = dialectOf({ tables: access, memory, tiled });
     const kept = inMemory(plain, body, bodyLive, longLived);
     const dialect = kept?.dialect ?? plain;
     let { lines, isInlined } = emitBody(body, dialect, bodyLive);
@@ -275,9 +286,9 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     }
     const vars = body.vars.filter((v) => bodyLive.liveVars.has(v));
     const variables = kept?.declared ?? vars.map((v) => `  var ${varName(v)}: ${v.type};`);
-    return [...head(variables, memory, body.arrays), ...lines, "}", ""].join("\n");
+    return [...head(variables, memory, tiled), ...lines, "}", ""].join("\n");
   };
-  const head = (variables: readonly string[], memory: PrivateMemory, kept: readonly ArrayRef[]) => [
+  const head = (variables: readonly string[], memory: PrivateMemory, tiled: Tiled | undefined) => [
     `// ${oneLine(options.title ?? "kernel")}`,
     "struct Params {",
     ...params.map((p) => `  ${p.name}: ${p.type},`),
@@ -287,7 +298,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       if (b.access === "uniform") {
         return `@group(0) @binding(${k + 1}) var<uniform> ${b.name}: array<vec4<u32>, ${words[b.name] / 4}>;`;
       }
-      const element = b.name in words ? "u32" : "vec4<u32>";
+      const four = b.name === tiled?.buffer ? `array<vec4<u32>, ${tiled.fours}>` : "vec4<u32>";
+      const element = b.name in words ? "u32" : four;
       return `@group(0) @binding(${k + 1}) var<storage, ${b.access}> ${b.name}: array<${element}>;`;
     }),
     "",
@@ -296,7 +308,7 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
     `  let world = i32(gid.x + gid.y * ${65535 * workgroupSize}u);`,
     "  if (world >= U.num_worlds) { return; }",
     ...variables,
-    ...starts(kept),
+    ...(tiled?.declared ?? []),
     ...(memory.length > 0 ? [`  var ${MERGED}: array<u32, ${memory.length}>;`] : []),
     ...declared(memory.apart),
   ];
