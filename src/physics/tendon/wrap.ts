@@ -13,6 +13,7 @@ import {
   le,
   lt,
   max,
+  min,
   mul,
   neg,
   not,
@@ -66,18 +67,6 @@ interface Arc {
   readonly length: Scalar;
 }
 
-/** Whether two segments meet. */
-function meet(p1: Vec2, p2: Vec2, p3: Vec2, p4: Vec2): Bool {
-  const [first, second, between] = [sub2(p2, p1), sub2(p4, p3), sub2(p1, p3)];
-  const det = cross2(first, second);
-  const tiny = lt(abs(det), MINVAL);
-  const inverse = div(1, select(tiny, 1, det));
-  const within = (x: Scalar) => and(ge(x, 0), le(x, 1));
-  const a = mul(cross2(second, between), inverse);
-  const b = mul(cross2(first, between), inverse);
-  return and(not(tiny), and(within(a), within(b)));
-}
-
 /** Around the outside, on the side of `side` if that is given. */
 function wrapCircle(d0: Vec2, d1: Vec2, side: Vec2 | undefined, radius: number): Arc {
   const [squared0, squared1, radius2] = [dot2(d0, d0), dot2(d1, d1), radius * radius];
@@ -85,31 +74,36 @@ function wrapCircle(d0: Vec2, d1: Vec2, side: Vec2 | undefined, radius: number):
   const length2 = dot2(along, along);
   const a = clamp(div(neg(dot2(along, d0)), max(length2, MINVAL)), 0, 1);
   const nearest = add2(d0, scale2(along, a));
-  const clear = gt(dot2(nearest, nearest), radius2);
-  const misses = side ? and(clear, ge(dot2(side, nearest), 0)) : clear;
   const inside = or(lt(squared0, radius2), lt(squared1, radius2));
+  const [tangent0, tangent1] = [squared0, squared1].map((squared) => sqrt(max(sub(squared, radius2), 0)));
 
   const solution = (sign: 1 | -1) => {
-    const tangent = (d: Vec2, squared: Scalar, s: number): Vec2 => {
-      const root = mul(s * radius, sqrt(max(sub(squared, radius2), 0)));
+    const touch = (d: Vec2, squared: Scalar, tangent: Scalar, s: number): Vec2 => {
+      const root = mul(s * radius, tangent);
       const inverse = div(1, max(squared, MINVAL));
       return [
         mul(add(mul(d[0], radius2), mul(d[1], root)), inverse),
         mul(sub(mul(d[1], radius2), mul(d[0], root)), inverse),
       ];
     };
-    const [from, to] = [tangent(d0, squared0, sign), tangent(d1, squared1, -sign)];
+    const [from, to] = [touch(d0, squared0, tangent0, sign), touch(d1, squared1, tangent1, -sign)];
     const gap = sub2(from, to);
-    const crosses = meet(d0, from, d1, to);
+    // tangents meet r tan(angle / 2) before where they touch: of those of a grazing line float32 does not tell an intersection
+    const turn = cross2(to, from);
+    const reach = mul(min(tangent0, tangent1), add(radius2, dot2(from, to)));
+    const crosses = and(lt(mul(sign, turn), 0), le(mul(radius, abs(turn)), reach));
     const goodness = side ? dot2(unit2(add2(from, to)), side) : neg(dot2(gap, gap));
-    return { from, to, crosses, goodness: select(crosses, -10000, goodness) };
+    return { from, to, turn, crosses, goodness: select(crosses, -10000, goodness) };
   };
   const [left, right] = [solution(1), solution(-1)];
+  // where tangents cross the line is clear, whatever rounding says of its distance
+  const clear = any(gt(dot2(nearest, nearest), radius2), left.crosses, right.crosses);
+  const misses = side ? and(clear, ge(dot2(side, nearest), 0)) : clear;
   const first = gt(left.goodness, right.goodness);
   const [from, to] = [select2(first, left.from, right.from), select2(first, left.to, right.to)];
 
   // the arc runs one way round: beyond half a turn where the points lie the other way
-  const turn = cross2(to, from);
+  const turn = select(first, left.turn, right.turn);
   const flips = or(and(gt(turn, 0), not(first)), and(lt(turn, 0), first));
   const angle = angleBetween(from, to);
   const arc = select(flips, sub(2 * Math.PI, angle), angle);
