@@ -1,5 +1,5 @@
 // plays a policy in whole episodes, and keeps what happened in them
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { badOption, checked } from "../core/options.ts";
@@ -161,6 +161,8 @@ export async function play(source: string, options: PlayOptions = {}): Promise<P
     if (recorder) write(record!, await recorder.bytes());
   } finally {
     file?.close();
+    // a file without an episode stands in the way of the next try
+    if (file && ended.length === 0) rmSync(record!, { force: true });
   }
 
   const returns = ended.map((episode) => episode.return);

@@ -2,6 +2,7 @@
 // alone in its process, since node:fs is replaced: @vitest-environment-options {"alone":"checkpoints"}
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -158,6 +159,18 @@ test("a full disk at the end: the code tells, and what was saved or the same com
     notWritten: expect.arrayContaining(["the checkpoint of update 16 (ENOSPC)"]),
   });
   expect(more.stderr).toContain(`corral train --resume ${folder} goes on after update ${UPDATES}.`);
+});
+
+test("episodes that a full disk does not take leave no file in the way of the next try", async () => {
+  const record = join(root, "episodes.jsonl");
+  const args = ["play", good, "--episodes", "2", "--record", record];
+  disk.room = 100;
+  const full = await corralInside(args);
+  disk.room = Infinity;
+  expect(full.stderr).toContain("[record-not-written]");
+  expect([full.code, existsSync(record)]).toEqual([1, false]);
+  expect((await corralInside(args)).code).toBe(0);
+  expect(readFileSync(record, "utf8").trim().split("\n")).toHaveLength(2);
 });
 
 test("where the disk is full, older checkpoints make room for the newest", () => {
