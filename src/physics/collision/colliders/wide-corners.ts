@@ -14,7 +14,7 @@ function twice(points: Float64Array, a: number, c: number, p: number): number {
 
 /**
  * Of the corners of a polygon, counted from `start`, three that make a large quadrilateral with it: the last goes round as long as
- * the area grows, the two before it follow. Areas of polygons from files tie to float32's last place.
+ * the area grows, the two before it follow, and none passes the next. Areas of polygons from files tie to float32's last place.
  */
 function widest(points: Float64Array, start: number): [number, number, number] {
   const count = points.length / 3;
@@ -24,9 +24,10 @@ function widest(points: Float64Array, start: number): [number, number, number] {
     twice(points, at(0), at(c), at(b)) + twice(points, at(0), at(c), at(d));
   let most = of(...place);
   const advance = (which: number, then: () => void): void => {
-    for (let turn = 0; turn < 2 * count; turn++) {
+    for (;;) {
       const before = place[which];
-      place[which] = (before + 1) % count;
+      if (before + 1 === (which === 2 ? count : place[which + 1])) return;
+      place[which] = before + 1;
       const larger = of(place[0], place[1], place[2]);
       if (!(larger > most)) {
         place[which] = before;
