@@ -62,17 +62,22 @@ export function cutTrace(
       name: segment.name,
       trace: new PieceBuilder(whole, crossing, cells, at).build(),
     }));
-    return { pieces, fours: cells.count, touched: cells.touched };
+    const beyond = pieces.map((piece) => arraysBeyond(piece.trace, room));
+    const most = Math.max(...beyond.map(({ away }) => foursAway(away)));
+    return { pieces, beyond, shared: cells.count, fours: cells.count + most, touched: cells.touched };
   };
   // addresses depend on how many fours there are
   const bare = build(0);
-  const awayOf = (piece: Piece) => arraysBeyond(piece.trace, room).away;
-  if (room.perAccess !== undefined && bare.pieces.some((piece) => arraysBeyond(piece.trace, room).lacking > 0))
-    return undefined;
-  const stride = bare.fours + Math.max(...bare.pieces.map((piece) => foursAway(awayOf(piece))));
-  const pieces = build(stride, inLoops ? bare.touched : undefined).pieces.map((piece) => ({
+  const passed = inLoops ? bare.touched : undefined;
+  const first = build(bare.fours, passed);
+  // what is moved in loops takes room of its own, for which more arrays may have to go
+  const made = first.fours > bare.fours ? build(first.fours, passed) : first;
+  if (room.perAccess !== undefined && made.beyond.some(({ lacking }) => lacking > 0)) return undefined;
+  const stride = Math.max(bare.fours, made.fours);
+  const region = { buffer: CELLS, tile, stride, first: made.shared, byWorld: inLoops };
+  const pieces = made.pieces.map((piece, i) => ({
     ...piece,
-    trace: moveAway(piece.trace, awayOf(piece), { buffer: CELLS, tile, stride, first: bare.fours, byWorld: inLoops }),
+    trace: moveAway(piece.trace, made.beyond[i].away, region),
   }));
   return { pieces, fours: stride, turns: crossing.turns };
 }

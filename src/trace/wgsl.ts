@@ -275,7 +275,8 @@ export function toWgsl(trace: Trace, options: WgslOptions): WgslKernel {
       body.arrays.filter((a) => bodyLive.liveArrays.has(a.id)),
       merged,
     );
-    const tiled = tiledBuffer(body.arrays);
+    // a piece that passes nothing has a place for it, and no buffer
+    const tiled = tiledBuffer(body.arrays.filter(({ kept }) => kept && bodyLive.sources.has(kept.buffer)));
     const plain = dialectOf({ tables: access, memory, tiled });
     const kept = inMemory(plain, body, bodyLive, longLived);
     const dialect = kept?.dialect ?? plain;

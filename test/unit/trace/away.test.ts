@@ -78,3 +78,24 @@ test("pieces have theirs in one place, behind what passes between them", () => {
   );
   for (const [first] of firsts) expect(first).toBe(bare.fours);
 });
+
+test("what pieces pass in loops takes room too, and arrays that go for it have their place", () => {
+  const passing = trace(
+    () => {
+      const at = toI32(load4("state", 0, "u32")[0]);
+      const values = Array.from({ length: 40 }, (_, i) => load4("state", add(at, i))[0]);
+      markStage("solver");
+      const own = array("of_the_solver", 100);
+      own.set(at, 1);
+      store4("state", 0, [values.reduce(add, own.get(add(at, 1))), 0, 0, 0]);
+    },
+    { unroll: false },
+  );
+  const cut = (bytes: number) => cutTrace(passing, new Set(["solver"]), 8, { bytes, perAccess: 8 }, true);
+  // ten fours of values, and the array; the other piece has no room for values alone
+  expect(cut(560)!.fours).toBe(cut(1 << 20)!.fours + 25);
+  for (const { trace: made } of cut(560)!.pieces)
+    for (const { kept, length } of made.arrays)
+      if (kept) expect(kept.first + Math.ceil(length / 4)).toBeLessThanOrEqual(kept.stride);
+  expect(cut(40)).toBeUndefined();
+});

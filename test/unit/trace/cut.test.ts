@@ -92,6 +92,18 @@ test("pieces in loops for CPUs have copies of arrays with many accesses for thei
   expect(solver(17)).toMatch(/\(\*kept_tile\)\[kept_from \+ [^\]]*\]\[world & 3\]/);
 });
 
+test("a piece for CPUs that passes nothing has no tile of the cells", () => {
+  const alone = trace(
+    () => {
+      markStage("solver");
+      store4("state", 0, load4("state", 1));
+    },
+    { unroll: false },
+  );
+  const { pieces } = cutTrace(alone, new Set(["solver"]), TILE, undefined, true)!;
+  for (const { trace: made } of pieces) expect(toWgsl(made, { workgroupSize: 32 }).code).not.toContain("cells");
+});
+
 test("loops of many operations are cut at the solver for SwiftShader", () => {
   const ofLength = (count: number) =>
     trace(
