@@ -3,7 +3,7 @@ import { loadModel, type Model } from "../model/model.ts";
 import { drivenBase } from "../scaffold/feet.ts";
 import { compilerOf, lackOf, mjcfScene, type Lack } from "../scaffold/mjcf-scene.ts";
 import { planarRoot } from "../scaffold/planar.ts";
-import { robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
+import { robotOf, standsOn } from "../scaffold/robot.ts";
 import { servosIn, standingOn, type ServoOptions } from "../scaffold/scene-servos.ts";
 import { stiffnessFor, toldStiffness } from "../scaffold/standing.ts";
 import { writeOutput } from "./write-output.ts";
@@ -32,14 +32,6 @@ export async function writeMjcfScene(name: string, scene: string, { model, file 
   return compiler === "" ? made : write(compiler);
 }
 
-/** What its servos are made by, of a robot that stands free. */
-function standing({ model, xpos, mass, span, lift, floor }: Robot, feet: readonly number[]): ServoOptions {
-  const joint = drivenBase(model);
-  if (joint === undefined) return {};
-  const height = xpos[3 * model.jnt_bodyid[joint] + 2] + lift - floor;
-  return standingOn(model, feet, 9.81 * mass * Math.max(height, span));
-}
-
 /** Writes the scene of an MJCF without actuators, with what else it lacks, and servos that hold the robot up. */
 export async function writeServoScene(
   name: string,
@@ -54,7 +46,8 @@ export async function writeServoScene(
   const lack = { ...none, ...(await lackOf(first, chosen)) };
   const robot = lack.floor || lack.bent ? await robotOf(await write(lack)) : first;
   const feet = chosen === "reach" ? [] : (standsOn(robot) ?? []);
-  const servos = chosen === "reach" ? {} : standing(robot, feet);
+  const isFree = chosen !== "reach" && drivenBase(robot.model) !== undefined;
+  const servos: ServoOptions = isFree ? standingOn(robot.model, feet, robot.carries) : {};
   const soft = await write({ ...lack, servos });
   if (feet.length === 0) return { model: soft, lack, notes: [] };
   const stiffer = await stiffnessFor(await robotOf(soft), (times) =>

@@ -84,8 +84,7 @@ async function writeScene(name: string, scene: string, { model, file }: Urdf, is
   const posed = { ...drawn, pose: bent?.qpos };
   const robot = bent ? await robotOf(await write(posed)) : whole;
   const overlaps = await overlapsOf(robot.model, robot.qpos);
-  const { lift, mass, span } = robot;
-  const standing = { height: lift, ...standingOn(robot.model, feet ?? [], 9.81 * mass * Math.max(lift, span)) };
+  const standing = { height: robot.lift, ...standingOn(robot.model, feet ?? [], robot.carries) };
   const free = { ...posed, overlaps, ...(isFree ? standing : {}) };
   const notes = [...(bent ? toldOf(bent) : []), ...(overlaps.length > 0 ? [toldOverlaps(overlaps)] : [])];
   const soft = await write(free);

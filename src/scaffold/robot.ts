@@ -23,6 +23,8 @@ export interface Robot {
   /** Of what floats, or of all: kg, and the height that it spans (m). */
   readonly mass: number;
   readonly span: number;
+  /** Its weight times its height as it stands, or the height that it spans (N m). */
+  readonly carries: number;
   /** World positions of bodies, sites and geoms in the pose it starts in, 3 numbers each. */
   readonly xpos: Float64Array;
   readonly site_xpos: Float64Array;
@@ -107,20 +109,23 @@ export async function robotOf(model: Model): Promise<Robot> {
   const ctrl = said.some((x) => x !== 0) ? said : isFlyer ? hoverOf(model, mass, base) : [];
   const span = Math.max(...heights) - Math.min(...heights);
   const feet = base === undefined ? [] : feetOf(model, base, xpos);
-  const above = base === undefined ? 0 : xpos[3 * base + 2] - (floor ?? 0);
+  const lift = wanted > SUNK || wanted < -HIGH ? wanted : 0;
+  const above = base === undefined ? 0 : xpos[3 * base + 2] + lift - (floor ?? 0);
+  const carries = 9.81 * mass * Math.max(above, span);
   return {
     model,
     key: name,
     passed,
     qpos: start,
-    motors: upright(model, motorsOf(model, start, ctrl), feet, 9.81 * mass * Math.max(above, span)),
+    motors: upright(model, motorsOf(model, start, ctrl), feet, carries),
     mass,
     span,
+    carries,
     xpos,
     site_xpos,
     geom_xpos,
     xmat,
-    lift: wanted > SUNK || wanted < -HIGH ? wanted : 0,
+    lift,
     floor: floor ?? 0,
   };
 }

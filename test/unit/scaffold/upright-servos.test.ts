@@ -45,6 +45,14 @@ test("legs of a robot on two feet are as stiff as hold it upright, and nothing e
   for (const { servo } of four.motors) expect(servo?.stiffness).toBeCloseTo(TORQUE / ERROR, 6);
 });
 
+test("where it is drawn over or in the floor, on which it is put, they are as stiff", async () => {
+  const drawn = (z: number) => standing(BIPED).replace('pos="0 0 .9"', `pos="0 0 ${z}"`);
+  const stiffness = async (z: number) =>
+    (await robotOf(await loadModel(drawn(z)))).motors.map((m) => m.servo!.stiffness);
+  const stands = await stiffness(0.9);
+  for (const z of [5, 0.05]) (await stiffness(z)).forEach((each, i) => expect(each).toBeCloseTo(stands[i], 6));
+});
+
 test("they are no stiffer than physics steps follow, and servos that are stiffer stay", async () => {
   const light = await loadModel(standing(BIPED, 0));
   const { motors } = await robotOf(light);
