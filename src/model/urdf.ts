@@ -99,26 +99,36 @@ const MESH = /(<mesh\b[^>]*\bfilename\s*=\s*)(["'])(.*?)\2/g;
 /** Whether a name says by which means a file is had: MuJoCo looks in no folder for it. */
 export const hasScheme = (name: string): boolean => /^[a-z]+:\/\//.test(name);
 
-/** Names of the meshes of a URDF that MuJoCo reads: of those that only show none, unless it is told to keep them. */
-export function meshesOf(xml: string): string[] {
+/** What of a URDF MuJoCo reads meshes of: nothing that only shows, unless it is told to keep that. */
+function meshText(xml: string): string {
   const isSeen = /<compiler\b[^>]*\bdiscardvisual\s*=\s*["']false/.test(xml);
-  const said = withoutComments(xml).replace(isSeen ? "" : /<visual\b[^]*?<\/visual>/g, "");
-  return namesIn(said);
+  return withoutComments(xml).replace(isSeen ? "" : /<visual\b[^]*?<\/visual>/g, "");
 }
 
 const namesIn = (xml: string): string[] => [...xml.matchAll(MESH)].map(([, , , name]) => unescaped(name));
 
+/** Names of the meshes of a URDF that MuJoCo reads. */
+export const meshesOf = (xml: string): string[] => namesIn(meshText(xml));
+
 /** Those in a text that `withMeshPaths` made which are nowhere. */
 export const unplacedMeshes = (xml: string): string[] => meshesOf(xml).filter(hasScheme);
 
-/** Pairs of meshes of a URDF in files of one name: MuJoCo knows meshes by that, and takes the first for the second too. */
+/** Pairs of meshes of a URDF in files of one name: MuJoCo knows meshes by that and their scale, and takes the first for the second too. */
 export function namesakes(xml: string): (readonly [string, string])[] {
-  const stem = (name: string) => posix.basename(name.replaceAll("\\", "/")).replace(/\.[^.]*$/, "");
-  const names = [...new Set(meshesOf(xml))];
-  return names.flatMap((first, i) => {
-    const second = names.slice(i + 1).find((name) => stem(name) === stem(first));
-    return second === undefined ? [] : [[first, second] as const];
-  });
+  const firsts = new Map<string, string>();
+  const pairs = new Map<string, readonly [string, string]>();
+  for (const [tag] of meshText(xml).matchAll(/<mesh\b[^>]*>/g)) {
+    const [, said = "1 1 1"] = /\sscale\s*=\s*["']([^"']*)/.exec(tag) ?? [];
+    const scale = said.trim().split(/\s+/).map(Number);
+    for (const name of namesIn(tag)) {
+      const path = posix.normalize(name.replaceAll("\\", "/"));
+      const key = [...scale, posix.basename(path).replace(/\.[^.]*$/, "")].join(" ");
+      const first = firsts.get(key) ?? path;
+      firsts.set(key, first);
+      if (first !== path) pairs.set(path, [first, path]);
+    }
+  }
+  return [...pairs.values()];
 }
 
 const FOLDER = /(<compiler\b[^>]*?)\s(?:mesh|asset)dir\s*=\s*(["'])(.*?)\2/;

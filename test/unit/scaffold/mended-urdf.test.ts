@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { loadModel } from "../../../src/model/model.ts";
+import { namesakes } from "../../../src/model/urdf.ts";
 import { collidingUrdf, mendUrdf } from "../../../src/scaffold/mended-urdf.ts";
 import { cliInFolder } from "../../support/cli-process.ts";
 
@@ -183,8 +184,8 @@ test("meshes in files of one name, of which MuJoCo reads the first for all, are 
     mkdirSync(join(folder, side));
     writeFileSync(join(folder, side, "shin.obj"), cube(size));
   }
-  const shin = (side: string, y: string) =>
-    `<link name="${side}">${inertial(1, [0.02, 0.03, 0.04])}<collision><geometry><mesh filename="${side}/shin.obj"/></geometry></collision></link>${joint(side, "revolute", `0 ${y} 0`)}`;
+  const shin = (side: string, y: string, scale = "") =>
+    `<link name="${side}">${inertial(1, [0.02, 0.03, 0.04])}<collision><geometry><mesh ${scale} filename="${side}/shin.obj"/></geometry></collision></link>${joint(side, "revolute", `0 ${y} 0`)}`;
   writeFileSync(
     join(folder, "sides.urdf"),
     urdf(shin("left", ".3") + shin("right", "-.3")).replace("package://cad", "cad"),
@@ -196,4 +197,11 @@ test("meshes in files of one name, of which MuJoCo reads the first for all, are 
   const { names, geom_rbound } = await loadModel(join(folder, "sides.urdf"));
   expect(names.mesh.filter((name) => name === "shin")).toHaveLength(1);
   expect(new Set(geom_rbound.slice(-2)).size).toBe(1);
+  // one that is scaled in another way has its own file
+  const scaled = (scale: string) =>
+    urdf(shin("left", ".3", 'scale="1.0 1 1e0"') + shin("right", "-.3", scale)).replace("package://cad", "cad");
+  writeFileSync(join(folder, "mirrored.urdf"), scaled('scale="1 -1 1"'));
+  expect(new Set((await loadModel(join(folder, "mirrored.urdf"))).geom_rbound.slice(-2)).size).toBe(2);
+  expect(namesakes(scaled('scale="1 -1 1"'))).toEqual([]);
+  expect(namesakes(scaled(""))).toEqual([["left/shin.obj", "right/shin.obj"]]);
 });
