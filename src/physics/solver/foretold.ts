@@ -3,8 +3,8 @@ import { flag } from "../../trace/control.ts";
 import { and, div, le, mul, not, or, square, type Bool, type Scalar } from "../../trace/scalar.ts";
 
 /**
- * What the next step would gain must be below this part of the tolerance: as little as a last step leaves that is made, so that
- * qacc hardly differs beyond float32's last place. A part of 1e-2 left up to 5e-5 of it.
+ * What the next step would gain must be below this part of the tolerance: of qacc that leaves some last places of float32 at
+ * most, since a slope along a step says the least that another may gain. A part of 1e-2 left up to 5e-5 of it.
  */
 const SHARE = 1e-7;
 /** From a step that gains more tolerances than this none is foretold: there a slope may vanish by chance. */
