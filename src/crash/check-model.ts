@@ -1,5 +1,5 @@
 // what `--bisect` knows of a model, before a crash
-import { mjtJoint } from "../model/enums.ts";
+import { mjtBias, mjtDyn, mjtGain, mjtJoint } from "../model/enums.ts";
 import { assertModel, describe, type Model } from "../model/model.ts";
 import { unsupportedFeatures } from "../model/supported.ts";
 import { n, type Cause } from "./cause.ts";
@@ -54,6 +54,7 @@ export async function checkModel(model: Model): Promise<ModelReport> {
     ...driven(model),
     ...neverTouch(model),
     ...warned(model),
+    ...ofCallbacks(model),
   ];
   for (const [label, state] of starts(model)) {
     const mended: Cause[] = [];
@@ -92,6 +93,24 @@ const warned = ({ warnings }: Model): Cause[] =>
     text: `MuJoCo warns: ${text.replace(/^MuJoCo Warning: /, "").replaceAll("\n", "; ")}`,
     remedy: "Change what it names, or leave it if that is what you want.",
   }));
+
+/** Actuators that act by what a program does, which nothing here runs. */
+function ofCallbacks(model: Model): Cause[] {
+  const { actuator_gaintype: gain, actuator_biastype: bias, actuator_dyntype: dyn } = model;
+  const theirs = Array.from({ length: model.nactuator }, (_, i) => i).filter(
+    (i) => gain[i] === mjtGain.USER || bias[i] === mjtBias.USER || dyn[i] === mjtDyn.USER,
+  );
+  if (theirs.length === 0) return [];
+  const named = theirs.slice(0, NAMED).map((i) => describe(model, "actuator", i));
+  return [
+    {
+      name: "user-actuator",
+      certainty: "likely",
+      text: `${named.join(", ")}${theirs.length > NAMED ? ` and ${theirs.length - NAMED} more` : ""}: by callbacks of a program. Without these MuJoCo, and this, take a gain of 1, no bias and activations that stay.`,
+      remedy: "Give what the program computes as gaintype, biastype and dyntype, or as the task's control.",
+    },
+  ];
+}
 
 /** qpos0 and the keyframes. */
 function starts(model: Model): [string, PhysicsState][] {

@@ -110,6 +110,7 @@ const DYNAMICS: ReadonlySet<number> = new Set([
   mjtDyn.MUSCLE,
   mjtDyn.DCMOTOR,
   mjtDyn.PID,
+  mjtDyn.USER,
 ]);
 const GAINS: ReadonlySet<number> = new Set([
   mjtGain.FIXED,
@@ -117,8 +118,15 @@ const GAINS: ReadonlySet<number> = new Set([
   mjtGain.MUSCLE,
   mjtGain.DCMOTOR,
   mjtGain.PID,
+  mjtGain.USER,
 ]);
-const BIASES: ReadonlySet<number> = new Set([mjtBias.NONE, mjtBias.AFFINE, mjtBias.MUSCLE, mjtBias.DCMOTOR]);
+const BIASES: ReadonlySet<number> = new Set([
+  mjtBias.NONE,
+  mjtBias.AFFINE,
+  mjtBias.MUSCLE,
+  mjtBias.DCMOTOR,
+  mjtBias.USER,
+]);
 const INTEGRATORS: ReadonlySet<number> = new Set([
   mjtIntegrator.EULER,
   mjtIntegrator.RK4,

@@ -339,14 +339,12 @@ describe("comparison", () => {
 
   test("a model that is not supported is reported with every feature", async () => {
     const model = await loadModel(
-      `<mujoco><option><flag nativeccd="disable"/></option><worldbody><body><joint name="hinge"/><geom type="ellipsoid" size="1 2 3"/></body><geom type="ellipsoid" size="1 2 3"/></worldbody><actuator><general joint="hinge" gaintype="user"/></actuator></mujoco>`,
+      `<mujoco><option><flag nativeccd="disable"/></option><worldbody><body><joint name="ball" type="ball"/><geom type="ellipsoid" size="1 2 3"/></body><geom type="ellipsoid" size="1 2 3"/></worldbody><actuator><orientation joint="ball" kp="1"/></actuator></mujoco>`,
     );
     const found = await compareWithMuJoCo(model);
     expect(found).toMatchObject({ adapter: null, oneStep: {}, verdict: { passed: false } });
-    expect(found.unsupported).toEqual([
-      expect.stringMatching(/^disable flag nativeccd with .*ellipsoid/),
-      "actuator gaintype user",
-    ]);
+    const so3 = ["transmission so3", "actuator gaintype so3", "actuator biastype so3"];
+    expect(found.unsupported).toEqual([expect.stringMatching(/^disable flag nativeccd with .*ellipsoid/), ...so3]);
   });
 
   test("bad counts are refused", async () => {

@@ -294,6 +294,19 @@ const late = (option: string, actuators: string, sensors: string) => ({
   ),
 });
 
+describeFeatures("actuators of callbacks, without these, equal MuJoCo", {
+  "gain, bias and dynamics": {
+    driver: true,
+    xml: scene(
+      `integrator="implicitfast"`,
+      `<body pos="0 0 1"><joint name="swing" axis="0 1 0.2" damping="0.1"/><geom type="capsule" size="0.04" fromto="0 0 0 0.4 0.1 0"/></body>`,
+      `<actuator><general joint="swing" gaintype="user" gainprm="9"/><general joint="swing" biastype="user" biasprm="3 2 1" gainprm="0.4"/>
+         <general joint="swing" gaintype="user" biastype="affine" biasprm="0.1 -0.3 -0.2" ctrlrange="-1 1"/>
+         <general joint="swing" dyntype="user" actdim="2" gainprm="0.7"/></actuator>`,
+    ),
+  },
+});
+
 describeFeatures("histories equal MuJoCo", {
   "delays and intervals": late(
     "",

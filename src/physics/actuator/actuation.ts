@@ -100,6 +100,10 @@ function activationRates(m: ModelView, d: WorldData, i: number): void {
     case mjtDyn.DCMOTOR:
       motorRates(m, d, i, all);
       return;
+    case mjtDyn.USER:
+      // without a callback activations stay
+      for (let a = model.actuator_actadr[i]; a <= act; a++) d.act_dot.set(a, 0);
+      return;
     case mjtDyn.PID:
       if (integralGain(model, i) > 0) d.act_dot.set(act, pidError(m, d, i, all[0], act));
       return;
@@ -164,7 +168,8 @@ function servoForce(m: ModelView, d: WorldData, i: number): Scalar {
   if (model.actuator_gaintype[i] === mjtGain.DCMOTOR) {
     return motorForce(m, d, i, inputs(m, d, i), (act) => activation(m, d, i, act));
   }
-  let gain: Scalar = m.actuator_gainprm.at(10 * i);
+  // a gain by a callback is 1 without one, and a bias 0
+  let gain: Scalar = model.actuator_gaintype[i] === mjtGain.USER ? 1 : m.actuator_gainprm.at(10 * i);
   if (model.actuator_gaintype[i] === mjtGain.AFFINE) gain = affine(m.actuator_gainprm, 10 * i, length, velocity);
   if (model.actuator_gaintype[i] === mjtGain.MUSCLE) ({ gain } = muscleGain(m, i, length, velocity));
   let bias: Scalar = 0;

@@ -15,9 +15,9 @@ const UNSUPPORTED = `
   <option><flag nativeccd="disable"/></option>
   <worldbody>
     <body><freejoint/><geom type="ellipsoid" size="0.1 0.2 0.3"/></body>
-    <body pos="0 0 1"><joint name="slide" type="slide"/><geom type="sphere" size="0.1"/></body>
+    <body pos="0 0 1"><joint name="ball" type="ball"/><geom type="sphere" size="0.1"/></body>
   </worldbody>
-  <actuator><general name="own" joint="slide" gaintype="user"/></actuator>
+  <actuator><orientation name="own" joint="ball" kp="1"/></actuator>
 </mujoco>`;
 // pulled apart ever faster: MuJoCo itself gives up after some steps
 const DIVERGES = `
@@ -118,12 +118,12 @@ describe("corral compare", () => {
     const human = await corral(["compare", file]);
     expect(human.code).toBe(1);
     expect(human.stdout).toMatch(/corral does not simulate\n/);
-    expect(human.stdout).toMatch(/^ {2}actuator gaintype user: actuator "own"$/m);
+    expect(human.stdout).toMatch(/^ {2}actuator gaintype so3: actuator "own"$/m);
     expect(human.stdout).toMatch(/^ {2}disable flag nativeccd with .*ellipsoid: geom \d with geom \d$/m);
     const json = await corral(["compare", file, "--json"]);
     expect(json.code).toBe(1);
     const found = JSON.parse(json.stdout) as Comparison;
-    expect(found.unsupported).toContain("actuator gaintype user");
+    expect(found.unsupported).toContain("actuator gaintype so3");
     expect(found.unsupported.some((feature) => feature.includes("ellipsoid"))).toBe(true);
     expect(found).toMatchObject({ adapter: null, oneStep: {}, contacts: { equal: 0, total: 0 } });
   });

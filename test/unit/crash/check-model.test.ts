@@ -31,6 +31,13 @@ const PLANTS: readonly (readonly [
   grade: "hurts" | "note",
 ])[] = [
   [
+    "an actuator of a callback",
+    rod("", '<general name="m" joint="hinge" gaintype="user"/>'),
+    "user-actuator",
+    /actuator "m": by callbacks.*gain of 1/,
+    "hurts",
+  ],
+  [
     "a stiff spring",
     rod('stiffness="1e6"', MOTOR),
     "timestep-stiffness",

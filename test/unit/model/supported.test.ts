@@ -12,6 +12,8 @@ function wrap(more: { option?: string; world?: string; joint?: string; body?: st
     <site name="s"/>${more.body ?? ""}</body></worldbody>${more.rest ?? ""}</mujoco>`;
 }
 
+const BALL = `<body><joint name="ball" type="ball"/><geom size="0.1"/></body>`;
+
 const REFUSED: readonly [string, string, string][] = [
   [
     "disable flag nativeccd with cylinder-cylinder",
@@ -23,8 +25,8 @@ const REFUSED: readonly [string, string, string][] = [
     `geom "w" with geom "x"`,
   ],
   [
-    "actuator gaintype user",
-    wrap({ rest: `<actuator><general name="m" joint="j" gaintype="user"/></actuator>` }),
+    "actuator gaintype so3",
+    wrap({ body: BALL, rest: `<actuator><orientation name="m" joint="ball" kp="1"/></actuator>` }),
     `actuator "m"`,
   ],
   [
@@ -75,7 +77,8 @@ describe("unsupported features are refused", () => {
       wrap({
         option: `<option timestep="0"/>`,
         world: `<camera name="c" resolution="128 129"/>`,
-        rest: `<actuator><general name="m" joint="j" gaintype="user"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
+        body: BALL,
+        rest: `<actuator><orientation name="m" joint="ball" kp="1"/></actuator><sensor>${`<rangefinder camera="c"/>`.repeat(7)}</sensor>`,
       }),
     );
     let error: unknown;
@@ -89,10 +92,12 @@ describe("unsupported features are refused", () => {
     expect(code).toBe("unsupported-feature");
     expect(details.features).toEqual([
       "timestep not greater than 0",
-      "actuator gaintype user",
+      "transmission so3",
+      "actuator gaintype so3",
+      "actuator biastype so3",
       "sensor rangefinder of more than 16384 numbers",
     ]);
-    expect(message).toContain(`actuator gaintype user: actuator "m"`);
+    expect(message).toContain(`actuator gaintype so3: actuator "m"`);
     expect(message).toContain(
       "sensor rangefinder of more than 16384 numbers: sensor 0 of 16512: lower its resolution or leave out data, sensor 1",
     );
