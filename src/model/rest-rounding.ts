@@ -2,7 +2,8 @@
 import type { Model } from "./model-data.ts";
 import { mjtCone, mjtDisableBit, mjtGeom, mjtJoint } from "./enums.ts";
 import { listen, type MainModule, type MjContact, type MjData, type MjModel } from "./mujoco.ts";
-import { geomPairs } from "./pairs.ts";
+import { thrownByTurns } from "./jumping-contacts.ts";
+import { geomPairs, hasFormula } from "./pairs.ts";
 import { areTwins, type Touch } from "./twin-faces.ts";
 
 /** Poses of keyframes that are tried, the first of them. */
@@ -72,6 +73,23 @@ function hasSunkCapsules({ geom_type, geom_size, opt }: Model, data: MjData): bo
   );
 }
 
+/**
+ * Geoms that are in others where MuJoCo searches for contacts: of sides that tie it takes others where float32 rounds their places.
+ * How a free body lies beside another tree its state says, which is float32 in any arithmetic.
+ */
+function searchedIn({ geom_type, geom_bodyid, body_treeid, jnt_type, jnt_bodyid }: Model, data: MjData): Set<number> {
+  const free = new Set(
+    Array.from(jnt_bodyid).flatMap((body, j) => (jnt_type[j] === mjtJoint.FREE ? [body_treeid[body]] : [])),
+  );
+  const touching = ofContacts(data, ({ geom1, geom2, dist }) => ({ geoms: [geom1, geom2], dist }));
+  const searched = touching.filter(({ geoms, dist }) => {
+    const [tree1, tree2] = geoms.map((g) => body_treeid[geom_bodyid[g]]);
+    const isOfState = tree1 !== tree2 && (free.has(tree1) || free.has(tree2));
+    return dist < 0 && !isOfState && !hasFormula(geoms.map((g) => geom_type[g]));
+  });
+  return new Set(searched.flatMap(({ geoms }) => geoms));
+}
+
 /** By how much weights turn joints about anchors that float32 places to half a last place: what is far from the origin, and light. */
 function lostInPlaces(mj: MjModel, data: MjData, model: Model): number {
   const weight = Math.hypot(...model.opt.gravity);
@@ -105,7 +123,9 @@ function raisedShares(contacts: readonly Start[], data: MjData, A: (row: number)
 /**
  * What rounding leaves of a velocity (m/s, rad/s) after the first step from qpos0 or a keyframe, whichever is most: by how
  * much each force of MuJoCo's constraints pulls at a dof, in float32's last place, all added up, and as far as a contact is
- * stiffer than float32 has it; and `ELSEWHERE_THROWS` where hulls of one outline lie on each other or a capsule's axis is in a cylinder. Undefined if no contact starts inside of anything and places lose little, or MuJoCo cannot say.
+ * stiffer than float32 has it; what a turn of searched geoms by a half last place changes (`thrownByTurns`);
+ * and `ELSEWHERE_THROWS` where hulls of one outline lie on each other or a capsule's axis is in a cylinder. Undefined if no
+ * contact starts inside of anything and places lose little, or MuJoCo cannot say.
  */
 export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): number | undefined {
   try {
@@ -144,6 +164,9 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
           eachDof(row, (dof, value) => (pulls[dof] += Math.abs(value * force[row]) * share[row]));
         const lost = pulls.map((pull, dof) => pull * model.dof_invweight0[dof] * model.opt.timestep);
         most = lost.reduce((a, b) => (b > a ? b : a), most ?? 0);
+        const searched = searchedIn(model, data);
+        if (searched.size > 0)
+          most = Math.max(most ?? 0, listen(() => thrownByTurns(mujoco, mj, data, searched)).result);
       }
       return most;
     } finally {

@@ -33,22 +33,23 @@ function chain(sides: number, radiusOf: (link: number) => number = () => RADIUS)
       .join("")}</actuator></mujoco>`;
 }
 
-test("a chain of equal prisms of twelve sides is stepped in float64, within bounds that float32 is beyond", async () => {
-  const model = await loadModel(chain(12));
-  expect(model.restRounding).toBeGreaterThan(1e-4);
-  // a task may start it elsewhere
-  expect(isWide(model, undefined, "none")).toBe(false);
-  const settings = { steps: 30, envs: 3, device: "wasm" } as const;
-  const { arithmetic, verdict } = await compareWithMuJoCo(model, settings);
-  expect(arithmetic).toBe("float64");
-  expect(verdict.reasons).toEqual([]);
-  expect((await compareWithMuJoCo(model, { ...settings, arithmetic: "float32" })).verdict.reasons).not.toEqual([]);
-});
+// of four corners all are kept: there it is which of them are cut off that turns by half a last place change
+test.each([12, 4])(
+  "a chain of equal prisms of %i sides is stepped in float64, within bounds that float32 is beyond",
+  async (sides) => {
+    const model = await loadModel(chain(sides));
+    expect(model.restRounding).toBeGreaterThan(1e-4);
+    // a task may start it elsewhere
+    expect(isWide(model, undefined, "none")).toBe(false);
+    const settings = { steps: 30, envs: 3, device: "wasm" } as const;
+    const { arithmetic, verdict } = await compareWithMuJoCo(model, settings);
+    expect(arithmetic).toBe("float64");
+    expect(verdict.reasons).toEqual([]);
+    expect((await compareWithMuJoCo(model, { ...settings, arithmetic: "float32" })).verdict.reasons).not.toEqual([]);
+  },
+);
 
-test.each([
-  ["four corners, all of which are kept", 4, () => RADIUS],
-  ["outlines that float32 tells", 12, (link: number) => RADIUS * (1 - 0.01 * link)],
-] as const)("a chain of prisms of %s is stepped in float32", async (_, sides, radiusOf) => {
-  const model = await loadModel(chain(sides, radiusOf));
+test("a chain of prisms of outlines that float32 tells is stepped in float32", async () => {
+  const model = await loadModel(chain(12, (link) => RADIUS * (1 - 0.01 * link)));
   expect(model.restRounding).toBeLessThan(1e-4);
 });

@@ -128,10 +128,14 @@ const isPoint = (s: ConvexShape): Bool =>
     ? isKind(s, mjtGeom.HFIELD, mjtGeom.SPHERE, mjtGeom.ELLIPSOID)
     : isKind(s, mjtGeom.HFIELD, mjtGeom.SPHERE, mjtGeom.ELLIPSOID, mjtGeom.MESH);
 
+/** Level corners that are listed, at most. */
+const MOST_LEVEL = 128;
+
 /** Most corners of a face, and of what may be level with it. */
 const cornersOf = (s: ConvexShape): number =>
   isKind(s, mjtGeom.MESH) === false ? CAP_CORNERS : Math.max(CAP_CORNERS, s.hull?.tables.mostCorners ?? 0);
-const levelOf = (s: ConvexShape): number => (s.hull?.tables.mostCorners ? s.hull.tables.mostVertices : 0);
+const levelOf = (s: ConvexShape): number =>
+  s.hull?.tables.mostCorners ? Math.min(s.hull.tables.mostVertices, MOST_LEVEL) : 0;
 
 /** Shapes that MuJoCo shrinks to a point or a line, whose distances it then has without a polytope. */
 const isShrunk = (s: ConvexShape): Bool => isKind(s, mjtGeom.SPHERE, mjtGeom.CAPSULE);

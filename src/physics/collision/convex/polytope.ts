@@ -53,8 +53,8 @@ export const ID = 6;
 const MOST_FACES = 2 * MOST_VERTICES;
 /** MuJoCo's own steps use no place again: in float64 there are as many as six a step. */
 export const mostFaces = (): number => (current().exact ? 6 : 2) * MOST_VERTICES;
-/** Corners of clipped polygons at most. */
-const MOST_CORNERS = 128;
+/** Corners of clipped polygons at most, for the memory of a lane: MuJoCo has no bound of faces of up to 420 corners. */
+const MOST_CORNERS = 512;
 /** Height above a face, in sizes of the pair, from which it is seen. */
 export const SEEN = 1e-7;
 /** Faces this near to the nearest one, in distance and by cosine, are one face of the shapes. */
