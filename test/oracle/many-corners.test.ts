@@ -1,9 +1,8 @@
 // faces of more corners than the polytope of a search has: all that MuJoCo keeps are kept
 import { expect, test } from "vitest";
-import { createSimulation, loadModel } from "../../src/index.ts";
-import { createOracle } from "../../src/model/oracle.ts";
+import { loadModel } from "../../src/index.ts";
+import { posesAsMuJoCo } from "../support/contacts-as-mujocos.ts";
 import { createRandom } from "../support/mjcf-random.ts";
-import { deepHullBounds as bounds } from "../support/tolerances.ts";
 
 const POSES = 12;
 const HEIGHT = 0.02;
@@ -40,23 +39,5 @@ test.each([
     const turn = r.between(0, 3);
     return [...at, Math.cos(turn), tilt * Math.cos(about), tilt * Math.sin(about), Math.sin(turn)].map(Math.fround);
   });
-  const outputs = ["ncon", "contact_pos"] as const;
-  await using simulation = await createSimulation(model, { numEnvs: POSES, device: "cpu-f64", outputs });
-  await simulation.setState({ qpos: Float64Array.from(qpos.flat()) });
-  simulation.forward();
-  const { ncon, contact_pos } = await simulation.getState(outputs);
-  const most = contact_pos.length / POSES;
-  using oracle = await createOracle(model);
-  const off = qpos.filter((q, world) => {
-    oracle.write("qpos", q);
-    oracle.mujoco.mj_forward(oracle.model, oracle.data);
-    const theirs = oracle.contacts();
-    const ours = Array.from({ length: ncon[world] }, (_, k) =>
-      contact_pos.subarray(world * most + 3 * k, world * most + 3 * k + 3),
-    );
-    const isOurs = ({ pos }: (typeof theirs)[number]) =>
-      ours.some((at) => Math.hypot(...Array.from(at, (x, k) => x - pos[k])) < bounds.place.value);
-    return theirs.length !== ours.length || !theirs.every(isOurs);
-  });
-  expect(off.length).toBe(0);
+  expect(await posesAsMuJoCo(model, qpos)).toHaveLength(POSES);
 });

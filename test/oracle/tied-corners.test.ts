@@ -1,9 +1,8 @@
 // corners that two faces share, of areas that tie but for float32's coordinates: in float64 which four are kept is MuJoCo's
 import { expect, test } from "vitest";
-import { createSimulation, loadModel } from "../../src/index.ts";
-import { createOracle } from "../../src/model/oracle.ts";
+import { loadModel } from "../../src/index.ts";
+import { posesAsMuJoCo } from "../support/contacts-as-mujocos.ts";
 import { createRandom } from "../support/mjcf-random.ts";
-import { deepHullBounds as bounds } from "../support/tolerances.ts";
 
 const POSES = 30;
 const SIDES = 12;
@@ -48,23 +47,5 @@ test.each(cases)("%s of twelve equal sides keeps on %s the corners that it keeps
     const turn = r.between(0, Math.PI);
     return [r.between(-0.1, 0.1), r.between(-0.1, 0.1), 0.119, Math.cos(turn), 0, 0, Math.sin(turn)].map(Math.fround);
   });
-  const outputs = ["ncon", "contact_pos"] as const;
-  await using simulation = await createSimulation(model, { numEnvs: POSES, device, outputs });
-  await simulation.setState({ qpos: Float64Array.from(qpos.flat()) });
-  simulation.forward();
-  const { ncon, contact_pos } = await simulation.getState(outputs);
-  const most = contact_pos.length / POSES;
-  using oracle = await createOracle(model);
-  const same = qpos.filter((q, world) => {
-    oracle.write("qpos", q);
-    oracle.mujoco.mj_forward(oracle.model, oracle.data);
-    const theirs = oracle.contacts();
-    const ours = Array.from({ length: ncon[world] }, (_, k) =>
-      contact_pos.subarray(world * most + 3 * k, world * most + 3 * k + 3),
-    );
-    const isOurs = ({ pos }: (typeof theirs)[number]) =>
-      ours.some((at) => Math.hypot(...Array.from(at, (x, k) => x - pos[k])) < bounds.place.value);
-    return theirs.length === ours.length && theirs.every(isOurs);
-  });
-  expect(same.length).toBe(POSES);
+  expect(await posesAsMuJoCo(model, qpos, device)).toHaveLength(POSES);
 });

@@ -1,9 +1,8 @@
 // faces whose outlines lie on each other but for less than float32 tells: in float64 what is cut off is what MuJoCo cuts off
 import { expect, test } from "vitest";
-import { createSimulation, loadModel } from "../../src/index.ts";
-import { createOracle } from "../../src/model/oracle.ts";
+import { loadModel } from "../../src/index.ts";
+import { posesAsMuJoCo } from "../support/contacts-as-mujocos.ts";
 import { createRandom } from "../support/mjcf-random.ts";
-import { deepHullBounds as bounds } from "../support/tolerances.ts";
 
 const POSES = 40;
 const RADIUS = 0.05;
@@ -42,24 +41,6 @@ test.each([12, 24, 36])(
       const at = [r.between(-3e-9, 3e-9), r.between(-3e-9, 3e-9), 2 * HEIGHT - 2e-4];
       return [...at, Math.cos(turn), tilt * Math.cos(about), tilt * Math.sin(about), Math.sin(turn)].map(Math.fround);
     });
-    const outputs = ["ncon", "contact_pos"] as const;
-    await using simulation = await createSimulation(model, { numEnvs: POSES, device: "cpu-f64", outputs });
-    await simulation.setState({ qpos: Float64Array.from(qpos.flat()) });
-    simulation.forward();
-    const { ncon, contact_pos } = await simulation.getState(outputs);
-    const most = contact_pos.length / POSES;
-    using oracle = await createOracle(model);
-    const same = qpos.filter((q, world) => {
-      oracle.write("qpos", q);
-      oracle.mujoco.mj_forward(oracle.model, oracle.data);
-      const theirs = oracle.contacts();
-      const ours = Array.from({ length: ncon[world] }, (_, k) =>
-        contact_pos.subarray(world * most + 3 * k, world * most + 3 * k + 3),
-      );
-      const isOurs = ({ pos }: (typeof theirs)[number]) =>
-        ours.some((at) => Math.hypot(...Array.from(at, (x, k) => x - pos[k])) < bounds.place.value);
-      return theirs.length === ours.length && theirs.every(isOurs);
-    });
-    expect(same.length).toBe(POSES);
+    expect(await posesAsMuJoCo(model, qpos)).toHaveLength(POSES);
   },
 );

@@ -1,8 +1,9 @@
-// worlds of a scene stepped beside MuJoCo in float64: the same counts of contacts in each step, the same places at the end
+// contacts of the worlds of a scene beside MuJoCo in float64: counts as they step, places where they lie
 import { expect } from "vitest";
+import type { DeviceName } from "../../src/batch/devices.ts";
 import { createSimulation, type Model } from "../../src/index.ts";
-import { withMuJoCo } from "../../src/model/oracle.ts";
-import { envBounds } from "./tolerances.ts";
+import { createOracle, withMuJoCo } from "../../src/model/oracle.ts";
+import { deepHullBounds, envBounds } from "./tolerances.ts";
 
 interface Run {
   readonly steps: number;
@@ -41,4 +42,30 @@ export async function stepAsMuJoCo(model: Model, start: Float64Array, { steps, u
     }
   });
   return met;
+}
+
+/** The poses, of `poses`, in which a device has as many contacts as MuJoCo, each within `deepHullBounds.place` of one of MuJoCo's. */
+export async function posesAsMuJoCo(
+  model: Model,
+  poses: readonly (readonly number[])[],
+  device: DeviceName = "cpu-f64",
+): Promise<(readonly number[])[]> {
+  const outputs = ["ncon", "contact_pos"] as const;
+  await using simulation = await createSimulation(model, { numEnvs: poses.length, device, outputs });
+  await simulation.setState({ qpos: Float64Array.from(poses.flat()) });
+  simulation.forward();
+  const { ncon, contact_pos } = await simulation.getState(outputs);
+  const most = contact_pos.length / poses.length;
+  using oracle = await createOracle(model);
+  return poses.filter((qpos, world) => {
+    oracle.write("qpos", qpos);
+    oracle.mujoco.mj_forward(oracle.model, oracle.data);
+    const theirs = oracle.contacts();
+    const ours = Array.from({ length: ncon[world] }, (_, k) =>
+      contact_pos.subarray(world * most + 3 * k, world * most + 3 * k + 3),
+    );
+    const isOurs = ({ pos }: (typeof theirs)[number]) =>
+      ours.some((at) => Math.hypot(...Array.from(at, (x, k) => x - pos[k])) < deepHullBounds.place.value);
+    return theirs.length === ours.length && theirs.every(isOurs);
+  });
 }
