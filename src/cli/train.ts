@@ -39,7 +39,8 @@ of the policy's most likely actions: one episode in each of 32 other worlds, or 
 A run that was killed goes on with --resume to the same bits on the same device; all else comes from
 its config.json, and only steps, until, what is done every so many updates, adapter, threads and
 budget may be given anew. One that was killed before its first checkpoint is started again by the
-command that began it. One process at a time trains in DIR. A lost device is survived by itself, once.
+command that began it. One process at a time trains in DIR. A lost device is survived by itself,
+once.
 
 With --from another run has learnt already: policy, value function and normalisers (with SAC critics
 and temperature) come from its last checkpoint, or from the one named, and so do the algorithm and
