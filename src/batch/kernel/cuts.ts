@@ -43,6 +43,8 @@ const OF_PIECE = 0.66;
 
 /** Processor seconds beyond which straight-line code is cut for SwiftShader, by counts that say too few (docs/decisions/0134). */
 const MOST_WHOLE_SECONDS = 8;
+/** What a read of a table adds to that there: searches of hulls, which read them, compile two to four times as long as is counted. */
+const SECONDS_A_TABLE_READ = 0.02;
 /** There: collision and the solver are the most of it, and with what lies between them compile longer than apart. */
 const LONG_MARKS = ["transmission", "solver"];
 /** In loops: two halves, where the operations of both are so many that the whole takes 20 s (docs/decisions/0136). */
@@ -72,9 +74,9 @@ export function marksOf(trace: Trace, { cut, target }: Pick<Emission, "cut" | "t
 function compilesLong(trace: Trace, marks: readonly string[]): boolean {
   if (!marks.every((mark) => canCutAt(trace, mark))) return false;
   const cost = costOf(trace);
-  return trace.unroll
-    ? compileSeconds(cost, "swiftshader") > MOST_WHOLE_SECONDS
-    : cost.arithmetic > MOST_OPERATIONS_IN_LOOPS;
+  if (!trace.unroll) return cost.arithmetic > MOST_OPERATIONS_IN_LOOPS;
+  const reads = cost.operations.table ?? 0;
+  return compileSeconds(cost, "swiftshader") + SECONDS_A_TABLE_READ * reads > MOST_WHOLE_SECONDS;
 }
 
 /** The marks, and the solver, where the piece that holds it is long or the whole. */
