@@ -17,6 +17,9 @@ const ASIDE = Math.SQRT1_2;
 /** Toes are so far ahead of ankles, and knees of hips, at least (m). */
 const TOES = 1e-3;
 
+/** Less than this part of an axis along another is how exactly feet are drawn beside each other, and no turn. */
+const ALIGNED = 1e-3;
+
 /** 1 of what is called left, -1 of what is called right, else 0. */
 const sideOf = (name: string): number =>
   /left|(^|[_.-])l([_.-]|$)/i.test(name) ? 1 : /right|(^|[_.-])r([_.-]|$)/i.test(name) ? -1 : 0;
@@ -62,9 +65,8 @@ export function axesOf(robot: Robot, { body, feet }: Base): Axes | undefined {
   const [ahead, up]: Vector[] = [aheadOf(robot, feet), [0, 0, 1]];
   const looksAhead = ahead[0] >= ASIDE || (ahead[0] <= -ASIDE && firstIsLeft(robot, feet) === 0);
   if (columns[2][2] > UPRIGHT && looksAhead) return undefined;
-  // a turn of less than a thousandth is none
   const own = (v: Vector): Vector =>
-    columns.map((c) => (Math.abs(dot(c, v)) < 1e-3 ? 0 : Math.round(1e6 * dot(c, v)) / 1e6)) as unknown as Vector;
+    columns.map((c) => (Math.abs(dot(c, v)) < ALIGNED ? 0 : Math.round(1e6 * dot(c, v)) / 1e6)) as unknown as Vector;
   return { ahead: own(ahead), left: own(cross(up, ahead)), up: own(up) };
 }
 
