@@ -1,5 +1,5 @@
 // one model on `wasm` beside MuJoCo's WebAssembly: physics steps for the same processor time, one thread of each, in turns,
-// under controls drawn anew every few steps; MuJoCo's worlds go on from ours before each turn
+// under controls drawn anew every few steps; before each turn all of MuJoCo's worlds are put where ours are
 import { cpuSeconds } from "../src/bench/machine.ts";
 import { RandomStream, streams } from "../src/core/rng.ts";
 import { createSimulation } from "../src/index.ts";
@@ -17,7 +17,7 @@ export interface Turns {
   readonly rounds: number;
 }
 
-/** Of each turn, processor microseconds of a world's step; contacts in the mean. */
+/** Of each turn, processor microseconds of a world's step; contacts of a world at the end of a turn, in the mean. */
 export interface BesideMuJoCo {
   readonly ours: readonly number[];
   readonly mujoco: readonly number[];
@@ -64,8 +64,6 @@ export async function stepsBesideMuJoCo(model: Model, { worlds, settle, rounds }
   for (let k = 0; k < settle; k++) mujoco.mj_step(m, data);
   const kept = ["qpos", "qvel", "qacc_warmstart", ...(na > 0 ? (["act"] as const) : [])] as const;
   const sizes = { qpos: nq, qvel: nv, qacc_warmstart: nv, act: na };
-  // of all worlds MuJoCo steps a few, as many as a turn of ours takes
-  const peers = Math.min(8, worlds);
   const ours: number[] = [];
   const theirs: number[] = [];
   const contacts = { ours: 0, mujoco: 0 };
@@ -79,7 +77,7 @@ export async function stepsBesideMuJoCo(model: Model, { worlds, settle, rounds }
     const { ncon } = await simulation.getState(["ncon"]);
     contacts.ours += ncon.reduce((a, b) => a + b, 0) / worlds / rounds;
     let spent = 0;
-    for (let w = 0; w < peers; w++) {
+    for (let w = 0; w < worlds; w++) {
       const put = (name: string, of: ArrayLike<number>, size: number) =>
         (data[name as "qpos"] as Float64Array).set(Array.from({ length: size }, (_, i) => of[w * size + i]));
       mujoco.mj_resetData(m, data);
@@ -88,9 +86,9 @@ export async function stepsBesideMuJoCo(model: Model, { worlds, settle, rounds }
       used = cpuSeconds();
       for (let k = 0; k < HELD; k++) mujoco.mj_step(m, data);
       spent += cpuSeconds() - used;
-      contacts.mujoco += data.ncon / peers / rounds;
+      contacts.mujoco += data.ncon / worlds / rounds;
     }
-    theirs.push((1e6 * spent) / HELD / peers);
+    theirs.push((1e6 * spent) / HELD / worlds);
   }
   world.delete();
   return { ours, mujoco: theirs, contacts };
