@@ -5,12 +5,16 @@ import { defaultThreads } from "../core/host.ts";
 import { AdapterUnavailableError } from "../core/errors.ts";
 import { shareDevice, type DeviceLease } from "../gpu/shared-device.ts";
 import { reexecuteUpdate } from "../rl/ppo/reexecute.ts";
-import { reexecuteBatch } from "../rl/sac/reexecute.ts";
+import { reexecuteDqn } from "../rl/dqn/reexecute.ts";
+import { reexecuteSac } from "../rl/sac/reexecute.ts";
+import { reexecuteSacDiscrete } from "../rl/sac-discrete/reexecute.ts";
+import type { AnyEvidence } from "../rl/algorithm.ts";
+import type { LearnerDevice } from "../rl/device/learner-device.ts";
 import { kernelsHash, readUpdateBundle } from "../runs/update-bundle.ts";
 import { EXIT, print, printJson, UsageError } from "./io.ts";
 import { table } from "./table.ts";
 import type { deviceOf } from "./target.ts";
-import type { BadQuantity } from "../rl/device/not-finite.ts";
+import type { UpdateReplay, BadQuantity } from "../rl/device/not-finite.ts";
 
 type Where = ReturnType<typeof deviceOf>;
 
@@ -30,14 +34,25 @@ async function leaseFor(recorded: string, { device = "auto", adapter }: Where): 
   });
 }
 
+function reexecute(device: LearnerDevice, evidence: AnyEvidence): Promise<UpdateReplay> {
+  if (!("algo" in evidence)) return reexecuteUpdate(device, evidence);
+  switch (evidence.algo) {
+    case "sac":
+      return reexecuteSac(device, evidence);
+    case "sac-discrete":
+      return reexecuteSacDiscrete(device, evidence);
+    case "dqn":
+      return reexecuteDqn(device, evidence);
+  }
+}
+
 /** Executes it again and says what became not finite first. Returns the exit code. */
 export async function replayUpdate(path: string, where: Where, json: boolean): Promise<number> {
   const { about, evidence } = readUpdateBundle(path);
   const lease = await leaseFor(about.device, where);
   const device = lease?.gpu ?? { threads: where.threads ?? defaultThreads() };
   try {
-    const replay =
-      "half" in evidence ? await reexecuteBatch(device, evidence) : await reexecuteUpdate(device, evidence);
+    const replay = await reexecute(device, evidence);
     const differences = [
       // threads change no bit
       ["driver", about.device, lease || !about.device.startsWith("wasm") ? replay.device : about.device],

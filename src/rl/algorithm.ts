@@ -5,7 +5,9 @@ import type { Plan } from "../memory/plan.ts";
 import { CorralError } from "../core/errors.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import type { UpdateEvidence } from "./ppo/evidence.ts";
-import type { BatchEvidence } from "./sac/evidence.ts";
+import type { DqnEvidence } from "./dqn/batch.ts";
+import type { SacEvidence } from "./sac/batch.ts";
+import type { SacDiscreteEvidence } from "./sac-discrete/batch.ts";
 import { STATE } from "./tables/device-tables.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { NamedArray } from "./networks/networks.ts";
@@ -22,7 +24,7 @@ export interface AlgorithmSnapshot {
 }
 
 /** What a stopped update leaves to be executed again. */
-export type AnyEvidence = UpdateEvidence | BatchEvidence;
+export type AnyEvidence = UpdateEvidence | SacEvidence | SacDiscreteEvidence | DqnEvidence;
 
 /** The algorithms. */
 export type Algo = "ppo" | "sac" | "sac-discrete" | "dqn";
@@ -53,7 +55,7 @@ export interface Algorithm<M extends UpdateMetrics = UpdateMetrics> extends Asyn
   named(snapshot: AlgorithmSnapshot): Record<string, NamedArray>;
   /** Shapes of the same, by name. */
   shapes(): Readonly<Record<string, readonly number[]>>;
-  /** What it takes to execute a stopped update again, after `non-finite-update`; undefined of DQN and of SAC of discrete actions. Throws `no-evidence`. */
+  /** What it takes to execute a stopped update again, after `non-finite-update`; undefined of imitation. Throws `no-evidence`. */
   evidence(): Promise<AnyEvidence | undefined>;
   /** The policy as it is now, as plain numbers: its most likely actions. */
   policy(): Promise<Policy>;

@@ -12,7 +12,7 @@ import type { LearnerEnv, PlannedEnv } from "./device/learner-env.ts";
 import { dqnMetricsOf, type DqnMetrics } from "./device/metrics.ts";
 import type { UniformValues } from "./device/uniforms.ts";
 import { dqnShape, planDqnLearner, type DqnShape } from "./dqn/arenas.ts";
-import { learnBatch, setUniforms } from "./dqn/batch.ts";
+import { learnBatch, sampleBatch, setUniforms, stagesOfBatch, type DqnEvidence } from "./dqn/batch.ts";
 import { dqnConfig, epsilonAt, type DqnConfig } from "./dqn/config.ts";
 import type { DqnLearner } from "./dqn/learner.ts";
 import { dqnPolicyOf, namedDqn } from "./dqn/policy.ts";
@@ -20,7 +20,7 @@ import type { NamedArray } from "./networks/networks.ts";
 import type { Instead, Policy } from "./networks/policy.ts";
 import { OffPolicy, settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { insteadOfReplay } from "./replay/instead.ts";
-import type { Batch } from "./replay/learner.ts";
+import type { Batch, BatchStages, Half } from "./replay/learner.ts";
 
 export interface DqnOptions extends Partial<DqnConfig>, OffPolicyOptions {}
 
@@ -104,13 +104,25 @@ export class Dqn extends OffPolicy<DqnConfig, DqnLearner, DqnMetrics> {
     return { ...dqnMetricsOf(state), epsilon: this.epsilon };
   }
 
-  protected remedyOf(): string {
-    return "The parameters are the last good ones, from before the batch that failed. Lower the learning rate or maxGradNorm, or look at the environment's rewards and observations.";
+  protected override readonly remedy = "Lower the learning rate or maxGradNorm";
+  protected readonly policyEvery = undefined;
+
+  protected sampleBatch(draw: number): void {
+    sampleBatch(this.learner, draw);
   }
 
-  /** Nothing is kept of a stopped batch yet. */
-  evidence(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  protected stagesOf(_half: Half, draw: number): BatchStages {
+    return stagesOfBatch(this.learner, draw);
+  }
+
+  /**
+   * All that it takes to execute the batch again in which an update was stopped because something was not finite.
+   * @throws CorralError no-evidence if none was stopped
+   */
+  evidence(): Promise<DqnEvidence> {
+    const { algo, config, rateScale } = this;
+    const rate = rateScale * config.learningRate;
+    return this.keepEvidence({ algo, config, learningRate: rate, criticLearningRate: rate });
   }
 
   protected namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {

@@ -3,17 +3,28 @@ import { CorralError } from "../core/errors.ts";
 import { floatsOf } from "../core/float32.ts";
 import { badOption } from "../core/options.ts";
 import { seedKey } from "../core/rng.ts";
-import { drawSeed, type AlgorithmSnapshot } from "./algorithm.ts";
+import { drawSeed, noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
 import { AlgorithmBase, type Settled } from "./algorithm-base.ts";
 import { collect, type Actor } from "./device/act.ts";
 import type { Bound } from "./device/bind-env.ts";
+import { envShape } from "./device/env-shape.ts";
 import type { LearnerEnv } from "./device/learner-env.ts";
 import type { UpdateMetrics } from "./device/metrics.ts";
 import type { ReplayConfig } from "./device/shared-options.ts";
 import type { UniformValues } from "./device/uniforms.ts";
 import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
-import type { Batch, ReplayLearner } from "./replay/learner.ts";
+import {
+  batchEvidence,
+  KEPT_AT,
+  stoppedAt,
+  type BatchConfig,
+  type BatchEvidence,
+  type BatchFacts,
+  type ReplayAlgo,
+  type Stopped,
+} from "./replay/evidence.ts";
+import type { Batch, BatchStages, Half, ReplayLearner } from "./replay/learner.ts";
 import { replayShapes } from "./replay/named.ts";
 import { openReplay, type ReplayFile } from "./replay/open-replay.ts";
 import type { Replay } from "./replay/replay.ts";
@@ -61,11 +72,12 @@ export async function withReplay<T>(
 }
 
 export abstract class OffPolicy<
-  C extends ReplayConfig,
+  C extends BatchConfig,
   L extends ReplayLearner & Actor,
   M extends UpdateMetrics,
 > extends AlgorithmBase<C, L, M> {
   protected readonly replay: Replay;
+  #stopped: Stopped | undefined;
 
   protected constructor(env: LearnerEnv, settled: Settled<C>, learner: L, bound: Bound, replay: Replay) {
     super(env, settled, learner, bound);
@@ -108,8 +120,33 @@ export abstract class OffPolicy<
     const metrics = this.metricsOf(state);
     this.envSteps += envSteps;
     this.iteration++;
-    if (metrics.halted !== undefined) this.halt(metrics.halted, this.remedyOf(state));
+    if (metrics.halted !== undefined) {
+      this.#stopped = stoppedAt(state, (this.iteration - 1) * this.config.gradientSteps, this.policyEvery);
+      const { half } = this.#stopped;
+      this.halt(
+        metrics.halted,
+        `${KEPT_AT[half]} ${this.remedy}, or look at the environment's rewards and observations.`,
+      );
+    }
     return metrics;
+  }
+
+  /** Keeps what it takes to execute the batch again in which an update was stopped. Throws `no-evidence` if none was. */
+  protected async keepEvidence<A extends ReplayAlgo>(
+    of: Pick<BatchFacts<A, C>, "algo" | "config" | "learningRate" | "criticLearningRate">,
+  ): Promise<BatchEvidence<A, C>> {
+    const { env, drawSeed: seed, learner } = this;
+    const stopped = this.#stopped;
+    if (!this.halted || !stopped) throw noEvidence(env);
+    const { gradientSteps: minibatches } = this.config;
+    const iteration = this.iteration - 1;
+    const draw = iteration * minibatches + stopped.minibatch;
+    // the environment as it is: the learner's own sizes follow of it
+    const facts = { ...of, env: envShape(env), seed, iteration, worldIds: [...env.worldIds], ...stopped, draw };
+    return this.mutex.exclusive("keep evidence", () => {
+      if (this.replay.prepare(draw)) this.sampleBatch(draw);
+      return batchEvidence(learner, { ...facts, minibatches }, this.stagesOf(stopped.half, draw), this.keptToo);
+    });
   }
 
   async #update(first: number, count: number): Promise<void> {
@@ -131,8 +168,18 @@ export abstract class OffPolicy<
   protected abstract learningRates(): UniformValues;
   protected abstract learnBatch(batch: Batch): void;
   protected abstract metricsOf(state: Float32Array): M;
-  /** What to do about an update that was not finite. */
-  protected abstract remedyOf(state: Float32Array): string;
+  /** What to do about an update that was not finite, for a start. */
+  protected readonly remedy: string = "Lower the learning rates, set maxGradNorm";
+  /** Every how many batches a policy moves that is a network of its own; undefined without one. */
+  protected abstract readonly policyEvery: number | undefined;
+  /** Draws the transitions of a batch from the ring on the device once more. */
+  protected abstract sampleBatch(draw: number): void;
+  /** The stages of a batch that is there already. */
+  protected abstract stagesOf(half: Half, draw: number): BatchStages;
+  /** Arenas of its own that it takes to execute a batch again. */
+  protected get keptToo(): readonly string[] {
+    return [];
+  }
 
   /** Parameters, and what observations are normalised by, by name. */
   protected abstract namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray>;

@@ -14,9 +14,9 @@ import type { Instead, Policy } from "./networks/policy.ts";
 import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { SoftActorCritic } from "./soft-actor-critic.ts";
 import { insteadOfReplay } from "./replay/instead.ts";
-import type { Batch } from "./replay/learner.ts";
+import type { Batch, BatchStages, Half } from "./replay/learner.ts";
 import { planSacDiscreteLearner, sacDiscreteShape, type SacDiscreteShape } from "./sac-discrete/arenas.ts";
-import { learnBatch, setUniforms } from "./sac-discrete/batch.ts";
+import { halves, learnBatch, sampleBatch, setUniforms, type SacDiscreteEvidence } from "./sac-discrete/batch.ts";
 import { sacDiscreteConfig, type SacDiscreteConfig } from "./sac-discrete/config.ts";
 import type { SacDiscreteLearner } from "./sac-discrete/learner.ts";
 import { namedSacDiscrete, sacDiscretePolicyOf } from "./sac-discrete/policy.ts";
@@ -79,13 +79,20 @@ export class SacDiscrete extends SoftActorCritic<SacDiscreteConfig, SacDiscreteL
     learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
   }
 
-  protected remedyOf(): string {
-    return "The parameters are those from before the batch that failed, where its policy stopped it with the critics moved. Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.";
+  protected sampleBatch(draw: number): void {
+    sampleBatch(this.learner, draw);
   }
 
-  /** Nothing is kept of a stopped batch yet. */
-  evidence(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  protected stagesOf(half: Half, draw: number): BatchStages {
+    return halves(this.learner, draw)[half];
+  }
+
+  /**
+   * All that it takes to execute the batch again in which an update was stopped because something was not finite.
+   * @throws CorralError no-evidence if none was stopped
+   */
+  evidence(): Promise<SacDiscreteEvidence> {
+    return this.keepEvidence({ algo: this.algo, config: this.config, ...this.ratesNow });
   }
 
   protected namedOf(params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {

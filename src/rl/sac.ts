@@ -6,7 +6,7 @@ import { badOption, optionsOf } from "../core/options.ts";
 import type { JsVec } from "../env/js-env.ts";
 import type { Box, Space } from "../env/space/spaces.ts";
 import type { Plan } from "../memory/plan.ts";
-import { noEvidence, type AlgorithmSnapshot } from "./algorithm.ts";
+import type { AlgorithmSnapshot } from "./algorithm.ts";
 import type { EvaluateOptions, Evaluation } from "./evaluate.ts";
 import { heldOn, learnerDeviceOf, limitsOf } from "./device/learner-device.ts";
 import { assertBounded, envShape } from "./device/env-shape.ts";
@@ -18,12 +18,11 @@ import type { NamedArray } from "./networks/networks.ts";
 import type { Policy } from "./networks/policy.ts";
 import { settleOffPolicy, withReplay, type OffPolicyOptions } from "./off-policy.ts";
 import { SoftActorCritic } from "./soft-actor-critic.ts";
-import type { Batch } from "./replay/learner.ts";
+import type { Batch, BatchStages, Half } from "./replay/learner.ts";
 import type { CollectedSteps } from "./replay/row-store.ts";
 import { planSacLearner, sacShape, type SacShape } from "./sac/arenas.ts";
-import { learnBatch, sampleBatch, setUniforms } from "./sac/batch.ts";
+import { halves, learnBatch, sampleBatch, setUniforms, type SacEvidence } from "./sac/batch.ts";
 import { rowsOfSample, sacConfig, type SacConfig } from "./sac/config.ts";
-import { batchEvidence, KEPT_AT, stoppedAt, type BatchEvidence } from "./sac/evidence.ts";
 import type { SacLearner } from "./sac/learner.ts";
 import { assertFormat, FORMAT, namedSac, sacPolicyOf } from "./sac/policy.ts";
 
@@ -76,7 +75,6 @@ export function sacCollecting(shape: SacShape, { minLogStd, maxLogStd }: SacConf
 /** A learner beside its environments, which it steps. Close it before them. */
 export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
   readonly algo = "sac";
-  #stopped: ReturnType<typeof stoppedAt> | undefined;
 
   /**
    * Reserves the learner's memory, the replay with it, in the budget of the environments and compiles its kernels. The
@@ -140,38 +138,24 @@ export class Sac extends SoftActorCritic<SacConfig, SacLearner> {
     learnBatch(this.learner, { ...batch, movesPolicy: batch.draw % this.config.policyEvery === 0 });
   }
 
-  protected remedyOf(state: Float32Array): string {
-    const { gradientSteps, policyEvery } = this.config;
-    this.#stopped = stoppedAt(state, (this.iteration - 1) * gradientSteps, policyEvery);
-    return `${KEPT_AT[this.#stopped.half]} Lower the learning rates, set maxGradNorm, or look at the environment's rewards and observations.`;
+  protected sampleBatch(draw: number): void {
+    sampleBatch(this.learner, draw);
+  }
+
+  protected stagesOf(half: Half, draw: number): BatchStages {
+    return halves(this.learner, draw)[half];
+  }
+
+  protected override get keptToo(): readonly string[] {
+    return this.learner.shape.cells ? ["resets"] : [];
   }
 
   /**
    * All that it takes to execute the batch again in which an update was stopped because something was not finite.
    * @throws CorralError no-evidence if none was stopped
    */
-  evidence(): Promise<BatchEvidence> {
-    const { config, env, rateScale, drawSeed: seed } = this;
-    const [stopped, shape] = [this.#stopped, this.learner.shape];
-    if (!this.halted || !stopped) throw noEvidence(env);
-    const iteration = this.iteration - 1;
-    const draw = iteration * config.gradientSteps + stopped.minibatch;
-    return this.mutex.exclusive("keep evidence", () => {
-      if (this.replay.prepare(draw)) sampleBatch(this.learner, draw);
-      return batchEvidence(this.learner, {
-        algo: "sac",
-        env: shape.env,
-        config,
-        seed,
-        iteration,
-        worldIds: [...env.worldIds],
-        ...stopped,
-        draw,
-        minibatches: config.gradientSteps,
-        learningRate: rateScale * config.learningRate,
-        criticLearningRate: rateScale * config.criticLearningRate,
-      });
-    });
+  evidence(): Promise<SacEvidence> {
+    return this.keepEvidence({ algo: this.algo, config: this.config, ...this.ratesNow });
   }
 
   protected override async copyLearner(): Promise<AlgorithmSnapshot["learner"]> {

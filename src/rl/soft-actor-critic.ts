@@ -2,14 +2,15 @@
 import { floatsOf } from "../core/float32.ts";
 import type { Actor } from "./device/act.ts";
 import { sacMetricsOf, type SacMetrics } from "./device/metrics.ts";
-import type { ReplayConfig } from "./device/shared-options.ts";
 import type { UniformValues } from "./device/uniforms.ts";
 import type { AlgorithmSnapshot } from "./algorithm.ts";
 import { OffPolicy } from "./off-policy.ts";
+import type { BatchConfig } from "./replay/evidence.ts";
 import type { ReplayLearner } from "./replay/learner.ts";
 import { Flag, SAC_STATE } from "./tables/device-tables.ts";
 
-interface SoftConfig extends ReplayConfig {
+interface SoftConfig extends BatchConfig {
+  readonly policyEvery: number;
   readonly learningStarts: number;
   readonly learningRate: number;
   readonly criticLearningRate: number;
@@ -34,8 +35,21 @@ export abstract class SoftActorCritic<C extends SoftConfig, L extends ReplayLear
   }
 
   protected learningRates(): UniformValues {
+    const { learningRate, criticLearningRate } = this.ratesNow;
+    return { learning_rate: learningRate, critic_rate: criticLearningRate };
+  }
+
+  protected get policyEvery(): number {
+    return this.config.policyEvery;
+  }
+
+  /** The rates of a batch that is kept. */
+  protected get ratesNow(): { readonly learningRate: number; readonly criticLearningRate: number } {
     const { learningRate, criticLearningRate } = this.config;
-    return { learning_rate: this.rateScale * learningRate, critic_rate: this.rateScale * criticLearningRate };
+    return {
+      learningRate: this.rateScale * learningRate,
+      criticLearningRate: this.rateScale * criticLearningRate,
+    };
   }
 
   protected metricsOf(state: Float32Array): SacMetrics {

@@ -17,18 +17,31 @@ import {
 } from "../core/schema.ts";
 import { learnerShape, planLearner } from "../rl/ppo/arenas.ts";
 import type { Plan } from "../memory/plan.ts";
+import type { PlanLimits } from "../memory/request.ts";
 import { ppoConfig, type PpoConfig } from "../rl/ppo/config.ts";
 import type { UpdateEvidence } from "../rl/ppo/evidence.ts";
+import { dqnShape, planDqnLearner } from "../rl/dqn/arenas.ts";
+import { dqnConfig, type DqnConfig } from "../rl/dqn/config.ts";
+import { REPLAY_ALGOS, type BatchConfig, type BatchEvidence } from "../rl/replay/evidence.ts";
 import { planSacLearner, sacShape } from "../rl/sac/arenas.ts";
 import { sacConfig, type SacConfig } from "../rl/sac/config.ts";
-import type { BatchEvidence } from "../rl/sac/evidence.ts";
+import { planSacDiscreteLearner, sacDiscreteShape } from "../rl/sac-discrete/arenas.ts";
+import { sacDiscreteConfig, type SacDiscreteConfig } from "../rl/sac-discrete/config.ts";
 import type { Versions } from "../record/bundle.ts";
-import type { AnyEvidence } from "../rl/algorithm.ts";
+import type { Algo, AnyEvidence } from "../rl/algorithm.ts";
 import type { EnvShape } from "../rl/device/env-shape.ts";
 
 export const KIND = "update";
 
 type Facts = Omit<UpdateEvidence, "arenas"> | Omit<BatchEvidence, "arenas">;
+
+type AnyConfig = PpoConfig | BatchConfig;
+
+/** What an algorithm makes of an environment and hyperparameters that a bundle names. */
+interface Learns {
+  readonly config: (given: object) => AnyConfig;
+  readonly plan: (env: EnvShape, config: AnyConfig, limits: PlanLimits) => Plan;
+}
 
 interface Sealed extends Versions {
   readonly kind: typeof KIND;
@@ -103,17 +116,17 @@ const aboutFields = {
 } as const;
 
 type PpoAbout = Extract<UpdateBundleAbout, Omit<UpdateEvidence, "arenas">>;
-type SacAbout = Extract<UpdateBundleAbout, Omit<BatchEvidence, "arenas">>;
+type BatchAbout = Extract<UpdateBundleAbout, Omit<BatchEvidence, "arenas">>;
 
 const ppoKind: Kind<PpoAbout> = object<PpoAbout>({
   ...aboutFields,
   config: configKind as unknown as Kind<PpoConfig>,
 });
 
-const sacKind: Kind<SacAbout> = object<SacAbout>({
+const batchKind: Kind<BatchAbout> = object<BatchAbout>({
   ...aboutFields,
-  algo: oneOf("sac"),
-  config: configKind as unknown as Kind<SacConfig>,
+  algo: oneOf(...REPLAY_ALGOS),
+  config: configKind as unknown as Kind<BatchConfig>,
   half: oneOf("critics", "policy"),
   draw: count,
   criticLearningRate: anyNumber,
@@ -127,16 +140,17 @@ export function readEvidence(
   given: Readonly<Record<string, unknown>>,
   arenas: AnyEvidence["arenas"],
 ): { readonly about: UpdateBundleAbout; readonly evidence: AnyEvidence } {
-  const isSac = Object.hasOwn(given, "algo");
-  const about = (isSac ? sacKind : ppoKind).read(given, []);
+  const isBatch = Object.hasOwn(given, "algo");
+  const about = (isBatch ? batchKind : ppoKind).read(given, []);
+  const learns = LEARNS["algo" in about ? about.algo : "ppo"];
   const { env, worldIds, minibatch, minibatches } = about;
   if (worldIds.length !== env.numEnvs) throw new Mismatch(["worldIds"], worldIds, `the ids of ${env.numEnvs} worlds`);
   if (minibatch > minibatches) throw new Mismatch(["minibatch"], minibatch, `at most ${minibatches}`);
   for (const [name, data] of Object.entries(arenas))
     if (!(data instanceof Uint32Array)) throw new Mismatch(["arenas", name], data, "words");
 
-  const config = isSac ? sacConfig(about.config) : ppoConfig(about.config);
-  const plan = planned(env, config, isSac);
+  const config = learns.config(about.config);
+  const plan = planned(env, config, learns);
   const sizes = new Map(plan.buffers.map(({ arena, size }) => [arena, size / 4]));
   const held = Object.values(arenas).reduce((sum, { byteLength }) => sum + byteLength, 0);
   const most = SMALL_LEARNER + LEARNER_RATIO * held;
@@ -146,7 +160,7 @@ export function readEvidence(
       env.id,
       `a learner of at most ${formatBytes(most)}, and not ${formatBytes(plan.totalBytes)}`,
     );
-  for (const name of isSac ? SAC_ARENAS : PPO_ARENAS)
+  for (const name of isBatch ? BATCH_ARENAS : PPO_ARENAS)
     if (!Object.hasOwn(arenas, name)) throw new Mismatch(["arenas", name], undefined, "what a learner began with");
   for (const [name, { length }] of Object.entries(arenas))
     if (sizes.get(name) !== length)
@@ -157,14 +171,25 @@ export function readEvidence(
 /** Arenas that are executed and compared. */
 const BOTH = ["params", "moments", "norm", "grads", "state"] as const;
 const PPO_ARENAS = [...BOTH, "worlds", "rollout_obs", "rollout_actions", "samples"];
-const SAC_ARENAS = [...BOTH, "batch"];
+const BATCH_ARENAS = [...BOTH, "batch"];
+
+const LEARNS: Readonly<Record<Algo, Learns>> = {
+  ppo: {
+    config: ppoConfig,
+    plan: (env, config, limits) => planLearner(learnerShape(env, config as PpoConfig), config as PpoConfig, limits),
+  },
+  sac: { config: sacConfig, plan: (env, config, limits) => planSacLearner(sacShape(env, config as SacConfig), limits) },
+  "sac-discrete": {
+    config: sacDiscreteConfig,
+    plan: (env, config, limits) => planSacDiscreteLearner(sacDiscreteShape(env, config as SacDiscreteConfig), limits),
+  },
+  dqn: { config: dqnConfig, plan: (env, config, limits) => planDqnLearner(dqnShape(env, config as DqnConfig), limits) },
+};
 
 /** What such a learner would hold. Throws `Mismatch` for one that no plan can be made of. */
-function planned(env: EnvShape, config: PpoConfig | SacConfig, isSac: boolean): Plan {
-  const limits = ANY_LIMITS;
+function planned(env: EnvShape, config: AnyConfig, { plan }: Learns): Plan {
   try {
-    if (isSac) return planSacLearner(sacShape(env, config as SacConfig), limits);
-    return planLearner(learnerShape(env, config as PpoConfig), config as PpoConfig, limits);
+    return plan(env, config, ANY_LIMITS);
   } catch (error) {
     // sizes that no device has
     if (error instanceof CorralError || error instanceof RangeError || error instanceof TypeError)

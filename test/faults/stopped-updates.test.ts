@@ -1,4 +1,4 @@
-// an update that is not finite, of what leaves no bundle: it is refused by name, moves nothing, and a good copy goes on from there
+// an update that is not finite, of learners in plain JavaScript environments and of imitation: it is refused by name, moves nothing, and a good copy goes on from there
 import { expect, test } from "vitest";
 import { makeJsVec } from "../../src/env/js-env.ts";
 import { Dqn, Ppo, SacDiscrete, type Teacher } from "../../src/rl/index.ts";
@@ -20,17 +20,24 @@ interface Case {
   readonly name: string;
   readonly make: () => Promise<Learner>;
   readonly update: (learner: Learner) => Promise<unknown>;
+  /** Whether it leaves what it takes to execute it again. */
+  readonly keeps: boolean;
 }
 const iterate = (learner: Learner) => learner.iterate();
 const CASES: readonly Case[] = [
-  { name: "DQN", make: () => Dqn.create(worlds(), REPLAY), update: iterate },
-  { name: "SAC of discrete actions", make: () => SacDiscrete.create(worlds(), REPLAY), update: iterate },
-  { name: "a teacher", make: () => Ppo.create(worlds(), ROLLOUT), update: (ppo) => (ppo as Ppo).imitate(right) },
-  { name: "recordings", make: () => Ppo.create(worlds(), ROLLOUT), update: (ppo) => (ppo as Ppo).clone(recorded) },
+  { name: "DQN", make: () => Dqn.create(worlds(), REPLAY), update: iterate, keeps: true },
+  { name: "SAC of discrete actions", make: () => SacDiscrete.create(worlds(), REPLAY), update: iterate, keeps: true },
+  ...(["a teacher", "recordings"] as const).map((name) => ({
+    name,
+    make: () => Ppo.create(worlds(), ROLLOUT),
+    update: (ppo: Learner) => (name === "a teacher" ? (ppo as Ppo).imitate(right) : (ppo as Ppo).clone(recorded)),
+    keeps: false,
+  })),
 ];
 
-test.each(CASES)("$name", async ({ make, update }) => {
+test.each(CASES)("$name", async ({ make, update, keeps }) => {
   await using learner = await make();
+  await expect(learner.evidence()).rejects.toMatchObject({ code: "no-evidence" });
   for (let i = 0; i < 8; i++) await update(learner);
   const good = await learner.snapshot();
   const params = good.learner.params.slice();
@@ -43,7 +50,8 @@ test.each(CASES)("$name", async ({ make, update }) => {
   const { learner: left } = await learner.snapshot();
   expect(left.params).toEqual(params);
   expect(left.moments).toEqual(good.learner.moments);
-  expect(await learner.evidence()).toBeUndefined();
+  const evidence = await learner.evidence();
+  expect(evidence).toEqual(keeps ? expect.objectContaining({ iteration: 8, halted: "loss" }) : undefined);
   // it stays stopped, and says the same
   await expect(update(learner)).rejects.toMatchObject({ code: "non-finite-update" });
 

@@ -4,8 +4,15 @@ import type { ActionFacts, Policy } from "../networks/policy.ts";
 import { policyOf, withoutEmbedding } from "../networks/policy.ts";
 import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
 import { namedMoments } from "../replay/named.ts";
-import type { DqnShape } from "./arenas.ts";
+import type { DqnShape, QNetwork } from "./arenas.ts";
 import type { DqnConfig } from "./config.ts";
+
+/** The numbers of one network by name. */
+export const namedNetwork = (
+  name: string,
+  { layers, head }: QNetwork,
+  params: Float32Array,
+): Record<string, NamedArray> => ({ ...namedLayers(layers, params), ...namedHead(name, head, params) });
 
 /**
  * The parameters by name, as PyTorch has them: `policy.0.weight` [outputs, inputs], ..., whose last layer puts out the
@@ -14,9 +21,8 @@ import type { DqnConfig } from "./config.ts";
 export function namedDqn(shape: DqnShape, params: Float32Array, norm?: Float32Array): Record<string, NamedArray> {
   const { online, target } = shape.nets;
   return {
-    ...namedLayers([...online.layers, ...target.layers], params),
-    ...namedHead("policy", online.head, params),
-    ...namedHead("target", target.head, params),
+    ...namedNetwork("policy", online, params),
+    ...namedNetwork("target", target, params),
     ...namedMoments(shape, shape.seen, norm),
   };
 }

@@ -21,6 +21,12 @@ export interface Batch {
   readonly samples: boolean;
 }
 
+/** What learns: the critics, then, of soft actor-critics, the policy and the temperature. */
+export type Half = "critics" | "policy";
+
+/** The stages of half a batch that is there already, one submission each. */
+export type BatchStages = Record<"prepare" | "forward" | "loss" | "backward" | "optimize", () => void>;
+
 export abstract class ReplayLearner<S extends ReplayLearnerShape = ReplayLearnerShape> extends LearnerCore<S> {
   /** `kept`: arenas of its own that a snapshot holds. */
   protected constructor(shape: S, backing: Backing, kept: readonly string[] = []) {

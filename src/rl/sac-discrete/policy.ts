@@ -1,6 +1,7 @@
 // the networks of SAC over discrete actions by name, and its policy as plain numbers
 import type { ActionFeatures } from "../networks/action-features.ts";
-import { namedHead, namedLayers, type NamedArray } from "../networks/networks.ts";
+import { namedNetwork } from "../dqn/policy.ts";
+import type { NamedArray } from "../networks/networks.ts";
 import { policyOf, withoutEmbedding, type ActionFacts, type Policy } from "../networks/policy.ts";
 import { namedMoments } from "../replay/named.ts";
 import type { SacDiscreteShape } from "./arenas.ts";
@@ -18,10 +19,7 @@ export function namedSacDiscrete(
 ): Record<string, NamedArray> {
   const { policy, critics, targets } = shape.nets;
   const networks = { policy, q1: critics[0], q2: critics[1], target1: targets[0], target2: targets[1] };
-  const named = Object.entries(networks).map(([name, { layers, head }]) => ({
-    ...namedLayers(layers, params),
-    ...namedHead(name, head, params),
-  }));
+  const named = Object.entries(networks).map(([name, network]) => namedNetwork(name, network, params));
   return {
     ...(Object.assign({}, ...named) as Record<string, NamedArray>),
     ...namedMoments(shape, shape.groups.policy.size, norm),

@@ -3,8 +3,12 @@ import type { JobPass } from "../device/kernels.ts";
 import type { UniformValues } from "../device/uniforms.ts";
 import type { SacConfig } from "./config.ts";
 import type { SacLearner } from "./learner.ts";
-import type { Batch } from "../replay/learner.ts";
+import type { BatchEvidence } from "../replay/evidence.ts";
+import type { Batch, BatchStages, Half } from "../replay/learner.ts";
 import { setReplayUniforms } from "../replay/uniforms.ts";
+
+/** What a stopped batch leaves. */
+export type SacEvidence = BatchEvidence<"sac", SacConfig>;
 
 /** Tells the learner the numbers that stay the same for a whole run. */
 export function setUniforms(learner: SacLearner, c: SacConfig, seed: number | bigint): void {
@@ -20,9 +24,6 @@ export function setUniforms(learner: SacLearner, c: SacConfig, seed: number | bi
     log_std_max: c.maxLogStd,
   });
 }
-
-/** What learns: the critics, then the policy and the temperature. */
-export type Half = "critics" | "policy";
 
 type Encode = (pass: JobPass) => void;
 
@@ -42,7 +43,7 @@ function load(learner: SacLearner, pass: JobPass, rows: number): void {
 }
 
 /** The stages of each half, after `prepare`. */
-function stagesOf(learner: SacLearner): Record<Half, Record<"forward" | "loss" | "backward" | "optimize", Encode>> {
+function stagesOf(learner: SacLearner): Record<Half, Record<Exclude<keyof BatchStages, "prepare">, Encode>> {
   const { learnt: rows, env, chunks, cells } = learner.shape;
   return {
     critics: {
@@ -120,10 +121,7 @@ export const sampleBatch = (learner: SacLearner, draw: number): void =>
   learner.submit("sample", { ...uniformsOf(learner).held, draw }, sample(learner));
 
 /** The halves of a batch that is there already, one stage at a time. */
-export function halves(
-  learner: SacLearner,
-  draw: number,
-): Record<Half, Record<"prepare" | "forward" | "loss" | "backward" | "optimize", () => void>> {
+export function halves(learner: SacLearner, draw: number): Record<Half, BatchStages> {
   const { held, learnt } = uniformsOf(learner);
   const alone = (encode: Encode, uniforms: UniformValues) => () =>
     learner.submit("update", { ...uniforms, draw, flags: 0 }, encode);
