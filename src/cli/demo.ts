@@ -1,6 +1,6 @@
 // `corral demo`: thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn
 import "../../envs/index.ts";
-import { formatBytes, formatCount } from "../core/units.ts";
+import { fixed, formatBytes, formatCount } from "../core/units.ts";
 import { chooseDevice, isHostDevice, type DeviceOptions } from "../batch/devices.ts";
 import { taskOf } from "../env/registry.ts";
 import { memoryInfo, shareDevice } from "../gpu/index.ts";
@@ -140,7 +140,7 @@ function line(p: DemoProgress): string {
   const parts = [
     `${p.id} ${p.seconds.toFixed(0).padStart(3)} s`,
     `${rate(p.envStepsPerSec).padStart(9)} env steps/s`,
-    p.episodes > 0 ? `return ${p.meanReturn.toFixed(1)}` : "no return yet",
+    p.episodes > 0 ? `return ${fixed(p.meanReturn, 1)}` : "no return yet",
     `${formatCount(p.terminated)} terminated, ${formatCount(p.truncated)} truncated`,
   ];
   if (p.check) parts.push(`MuJoCo within ${p.check.qpos.toExponential(0)}`);

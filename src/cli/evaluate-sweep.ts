@@ -1,12 +1,11 @@
 // what is written of a sweep: a table, a file of it, heat maps
-import { countOf } from "../core/units.ts";
+import { countOf, fixed } from "../core/units.ts";
 import { heatMap } from "../report/heat-map.ts";
 import { escapeHtml, htmlTable, page, standaloneSvg } from "../report/page.ts";
 import type { Sweep, SweepPoint, SweepPointUnder } from "../runs/sweep.ts";
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-// without the sign of what rounds to zero
-const tenth = (x: number): string => x.toFixed(1).replace(/^-(0\.0)$/, "$1");
+const tenth = (x: number): string => fixed(x, 1);
 
 /** A column beside a point's values: its name, its number of the point at an index, and how it is written. */
 interface Column {

@@ -1,5 +1,5 @@
 // `corral evaluate --under`: what is printed of a policy in the same worlds under MuJoCo and as ONNX
-import { countOf } from "../core/units.ts";
+import { countOf, fixed } from "../core/units.ts";
 import { encodePolicyOnnx } from "../export/onnx.ts";
 import { evaluateUnder, UNDERS, type PlayedSoFar, type Under, type UnderReport } from "../runs/under.ts";
 import { nowAndThen, print, printJson, progress, UsageError } from "./io.ts";
@@ -94,12 +94,12 @@ function rowsOf({ results }: UnderReport): string[][] {
     ...results.map((r) => [
       r.under,
       r.device,
-      r.meanReturn.toFixed(1),
+      fixed(r.meanReturn, 1),
       r.stderrReturn.toFixed(1),
       r.meanLength.toFixed(0),
       percent(r.terminated),
       ...(success ? [r.success === undefined ? "" : percent(r.success)] : []),
-      r.gap === undefined ? "" : r.gap.mean.toFixed(2),
+      r.gap === undefined ? "" : fixed(r.gap.mean, 2),
       r.gap === undefined ? "" : r.gap.stderr.toFixed(2),
       r.actions === undefined ? "" : r.actions.toExponential(0),
     ]),

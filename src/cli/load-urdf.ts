@@ -1,7 +1,8 @@
 // a URDF as it is, or a copy that MuJoCo compiles
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { readText } from "../core/read-bytes.ts";
 import { hostTree } from "../model/host-files.ts";
 import { treePath } from "../model/model-file.ts";
 import { loadModel, type Model } from "../model/model.ts";
@@ -65,7 +66,7 @@ async function mendedCopy(path: string, copy: string, mend: Mend): Promise<Loade
   const own = [copy, meshFolderOf(copy)].filter((place) => !existsSync(place));
   const made = () => own.filter((place) => existsSync(place));
   const drop = () => made().forEach((place) => rmSync(place, { recursive: true, force: true }));
-  let text = movedUrdf(readFileSync(path, "utf8"), treePath(resolve(path)), folder, hostTree(new Map()));
+  let text = movedUrdf(readText(path), treePath(resolve(path)), folder, hostTree(new Map()));
   const mends: string[] = [];
   let refused: CorralError | undefined;
   try {

@@ -1,7 +1,7 @@
 // `corral plan`: every byte of a batch, without a device
-import { readFileSync } from "node:fs";
 import { CorralError } from "../core/errors.ts";
 import { formatBytes, formatCount } from "../core/units.ts";
+import { readText } from "../core/read-bytes.ts";
 import { type Capacity, type CountSpread, measureCapacity } from "../sizing/contact-counts.ts";
 import { isModelPath, plannerOf, planWithSavings } from "../sizing/plan.ts";
 import type { Saving } from "../sizing/savings.ts";
@@ -163,7 +163,7 @@ async function limitsOf(text: string, adapter: string | undefined): Promise<Plan
     );
   let found: Partial<Record<string, unknown>>;
   try {
-    const document = JSON.parse(readFileSync(text, "utf8")) as { limits?: object } | null;
+    const document = JSON.parse(readText(text)) as { limits?: object } | null;
     found = { ...(document?.limits ?? document) };
   } catch (error) {
     throw refuse((error as Error).message.split("\n")[0]);

@@ -1,5 +1,5 @@
 // `corral play`: the policy of a run in whole episodes
-import { countOf, formatCount } from "../core/units.ts";
+import { countOf, fixed, formatCount } from "../core/units.ts";
 import { real } from "../core/schema.ts";
 import { play } from "../runs/play.ts";
 import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
@@ -68,7 +68,7 @@ export async function run(args: string[]): Promise<number> {
     print(`${played.id} on ${played.device}: ${played.checkpoint}${after}`);
     const [low, high] = [Math.min(...returns), Math.max(...returns)];
     print(
-      `return ${meanReturn.toFixed(1)} +- ${stdReturn.toFixed(1)} (from ${low.toFixed(1)} to ${high.toFixed(1)}), length ${meanLength.toFixed(0)}: ${countOf(episodes, "episode")}`,
+      `return ${fixed(meanReturn, 1)} +- ${stdReturn.toFixed(1)} (from ${fixed(low, 1)} to ${fixed(high, 1)}), length ${meanLength.toFixed(0)}: ${countOf(episodes, "episode")}`,
     );
     if (record !== undefined) print(`written to ${record}`);
     if (reached === false) print(`${atLeast} NOT reached`);

@@ -1,5 +1,6 @@
 // columns of equal width on a terminal
 import { inLine } from "../core/show.ts";
+import { fixed } from "../core/units.ts";
 
 /** Columns of equal width: the first `texts` columns are text, the others numbers. Two spaces before and between. */
 export function table(rows: readonly (readonly string[])[], texts = 1): string {
@@ -31,5 +32,5 @@ export function sparkline(values: readonly number[]): string {
   const span = Math.max(...parts) - low;
   const bar = (x: number) =>
     BARS[span > 0 ? Math.min(BARS.length - 1, Math.floor(((x - low) / span) * BARS.length)) : 0];
-  return `${values[0].toFixed(0)} ${parts.map(bar).join("")} ${values.at(-1)!.toFixed(0)}`;
+  return `${fixed(values[0], 0)} ${parts.map(bar).join("")} ${fixed(values.at(-1)!, 0)}`;
 }

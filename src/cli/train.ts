@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
-import { countOf, formatCount } from "../core/units.ts";
+import { countOf, fixed, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { computeWithoutThreads } from "../gpu/driver-threads.ts";
 import { isShort } from "../runs/defaults.ts";
@@ -358,10 +358,10 @@ function trainLine(p: TrainProgress): string {
   const parts = [
     `${formatCount(p.envSteps).padStart(11)} steps`,
     `${rate(p.envStepsPerSec).padStart(8)} env steps/s`,
-    m.episodes > 0 ? `return ${m.episodeReturn.toFixed(1)} length ${m.episodeLength.toFixed(0)}` : "no episode ended",
-    ...(p.evaluation ? [`evaluation ${p.evaluation.meanReturn.toFixed(1)}`] : []),
-    `loss ${((m.policyLoss ?? 0) + m.valueLoss).toFixed(3)}`,
-    ...(m.kl === undefined ? [] : [`kl ${m.kl.toFixed(4)}`]),
+    m.episodes > 0 ? `return ${fixed(m.episodeReturn, 1)} length ${m.episodeLength.toFixed(0)}` : "no episode ended",
+    ...(p.evaluation ? [`evaluation ${fixed(p.evaluation.meanReturn, 1)}`] : []),
+    `loss ${fixed((m.policyLoss ?? 0) + m.valueLoss, 3)}`,
+    ...(m.kl === undefined ? [] : [`kl ${fixed(m.kl, 4)}`]),
     ...(m.temperature === undefined ? [] : [`temperature ${m.temperature.toFixed(3)}`]),
     ...(m.epsilon === undefined ? [] : [`epsilon ${m.epsilon.toFixed(3)}`]),
     `${Math.ceil(p.secondsLeft)} s left`,
@@ -393,7 +393,7 @@ export function warnings({ metrics: m }: Pick<TrainProgress, "metrics">): string
 function outcome({ envSteps, seconds, evaluation, reached }: TrainResult, until: number | undefined): string {
   const { meanReturn, meanLength, episodes, cut } = evaluation;
   const were = cut > 0 ? `, ${formatCount(cut)} cut` : "";
-  const end = `return ${meanReturn.toFixed(1)}, length ${meanLength.toFixed(0)} (mean of ${countOf(episodes, "episode")}${were})`;
+  const end = `return ${fixed(meanReturn, 1)}, length ${meanLength.toFixed(0)} (mean of ${countOf(episodes, "episode")}${were})`;
   const took = `after ${formatCount(envSteps)} env steps in ${seconds.toFixed(1)} s`;
   const goal = reached === undefined ? "" : reached ? `: ${until} reached` : `: ${until} NOT reached`;
   return `${end} ${took}${goal}`;

@@ -1,5 +1,5 @@
 // bytes out of files that may come from anyone: of bounded size, and of real files only
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { formatBytes } from "./units.ts";
 
@@ -31,6 +31,9 @@ export function readBytes(path: string, most = 2 ** 32): Uint8Array<ArrayBuffer>
     closeSync(file);
   }
 }
+
+/** The text of a file in UTF-8, without the byte order mark that some editors begin it with. Throws as `readFileSync`. */
+export const readText = (path: string): string => new TextDecoder().decode(readFileSync(path));
 
 /** What a small file may unpack to, and beyond that how many times its own size: real ones stay below a tenth of it. */
 const SMALL = 2 ** 24;

@@ -1,6 +1,9 @@
 // bytes as people write and read them
 import { CorralError } from "./errors.ts";
 
+/** A number with so many decimals; what rounds to zero has no sign. */
+export const fixed = (x: number, decimals: number): string => x.toFixed(decimals).replace(/^-(0(?:\.0*)?)$/, "$1");
+
 /** A number of bytes, text such as `"6GiB"`, or, if a whole is known, a fraction of it: `0.8`, `"80%"`. */
 export type Bytes = number | string;
 

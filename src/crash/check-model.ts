@@ -106,8 +106,8 @@ function ofCallbacks(model: Model): Cause[] {
     {
       name: "user-actuator",
       certainty: "likely",
-      text: `${named.join(", ")}${theirs.length > NAMED ? ` and ${theirs.length - NAMED} more` : ""}: by callbacks of a program. Without these MuJoCo, and this, take a gain of 1, no bias and activations that stay.`,
-      remedy: "Give what the program computes as gaintype, biastype and dyntype, or as the task's control.",
+      text: `what ${named.join(", ")}${theirs.length > NAMED ? ` and ${theirs.length - NAMED} more` : ""} ${theirs.length > 1 ? "do" : "does"} is left to callbacks of the program (gaintype, biastype or dyntype "user"), which an MJCF does not hold: MuJoCo without callbacks, and corral, take a gain of 1, a bias of 0 and activations that never change.`,
+      remedy: "Write what the program computes as gaintype, biastype and dyntype of MuJoCo's own, or in the task.",
     },
   ];
 }

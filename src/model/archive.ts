@@ -32,11 +32,14 @@ export interface ZipEntry {
   readonly crc: number;
 }
 
+/** Which files of a zip are unpacked. */
+export type Wanted = (file: Pick<ZipEntry, "path" | "size">) => boolean;
+
 /**
- * The files of a zip, packed.
+ * The files of a zip, packed, or those of them that are wanted: together they unpack to 1 GiB at most.
  * @throws CorralError bad-archive
  */
-export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
+export function zipEntries(bytes: Uint8Array, name: string, wanted: Wanted = () => true): ZipEntry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let end = bytes.length - 22;
   while (end >= 0 && view.getUint32(end, true) !== END) end--;
@@ -55,15 +58,17 @@ export function zipEntries(bytes: Uint8Array, name: string): ZipEntry[] {
       const path = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + length)).replaceAll("\\", "/");
       at += 46 + length + extra + comment;
       if (path.endsWith("/")) continue;
+      const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+      if (parts.includes("..")) throw bad(name, `${inLine(path)} leads out of it`);
+      const file = { path: parts.join("/"), size };
+      if (!wanted(file)) continue;
       if ((flags & 1) !== 0) throw bad(name, `${inLine(path)} is encrypted`);
       if (method !== STORED && method !== DEFLATED) throw bad(name, `${inLine(path)} is packed by method ${method}`);
       total += size;
       if (total > MOST) throw bad(name, `it unpacks to more than ${formatBytes(MOST)}`);
       const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       const data = bytes.subarray(start, start + packed);
-      const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-      if (parts.includes("..")) throw bad(name, `${inLine(path)} leads out of it`);
-      files.push({ path: parts.join("/"), data, isDeflated: method === DEFLATED, size, crc });
+      files.push({ ...file, data, isDeflated: method === DEFLATED, crc });
     }
   } catch (error) {
     throw unreadable(error, name);

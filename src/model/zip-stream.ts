@@ -1,5 +1,5 @@
 // zips packed, and unpacked by what every browser has
-import { altered, unreadable, zipEntries, type ZipEntry } from "./archive.ts";
+import { altered, unreadable, zipEntries, type Wanted } from "./archive.ts";
 
 /** The CRC-32 of each byte, its bits reflected. */
 const CRC_OF_BYTE = Int32Array.from({ length: 256 }, (_, byte) => {
@@ -33,19 +33,15 @@ async function inflate(data: Uint8Array, most: number): Promise<Uint8Array> {
  * Files of a zip by path, with "/" and without "." and "..", or those of them that are wanted.
  * @throws CorralError bad-archive
  */
-export async function unpackZip(
-  bytes: Uint8Array,
-  name: string,
-  wanted: (file: ZipEntry) => boolean = () => true,
-): Promise<Record<string, Uint8Array>> {
+export async function unpackZip(bytes: Uint8Array, name: string, wanted?: Wanted): Promise<Record<string, Uint8Array>> {
   try {
-    const files = zipEntries(bytes, name)
-      .filter(wanted)
-      .map(async ({ path, data, isDeflated, size, crc }): Promise<[string, Uint8Array]> => {
+    const files = zipEntries(bytes, name, wanted).map(
+      async ({ path, data, isDeflated, size, crc }): Promise<[string, Uint8Array]> => {
         const content = isDeflated ? await inflate(data, size) : data.slice();
         if (crc32(content) !== crc) throw altered(path);
         return [path, content];
-      });
+      },
+    );
     return Object.fromEntries(await Promise.all(files));
   } catch (error) {
     throw unreadable(error, name);

@@ -1,9 +1,9 @@
 // what a run imitates: a teacher's policy in a file, a teacher of the user's own, or recorded episodes
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { CorralError } from "../core/errors.ts";
 import { warn } from "../core/host.ts";
 import { badOption } from "../core/options.ts";
+import { readText } from "../core/read-bytes.ts";
 import { show } from "../core/show.ts";
 import { importModule, isModuleFile } from "../core/typescript.ts";
 import { reasonOf } from "../core/write-bytes.ts";
@@ -74,7 +74,7 @@ export function readDemonstrations(
     });
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readText(path);
   } catch (error) {
     throw refuse(`cannot be read: ${reasonOf(error)}`);
   }

@@ -1,7 +1,8 @@
 // the flat config of a run, as its folder has it
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CorralError } from "../core/errors.ts";
+import { readText } from "../core/read-bytes.ts";
 import { CHECKPOINTS } from "./checkpoints.ts";
 
 export const CONFIG_FILE = "config.json";
@@ -32,7 +33,7 @@ function remedyFor(file: string): string {
 export function readConfig(file: string): Record<string, unknown> {
   let found: unknown;
   try {
-    found = JSON.parse(readFileSync(file, "utf8"));
+    found = JSON.parse(readText(file));
   } catch (error) {
     const [why] = (error as Error).message.split("\n");
     throw new CorralError("bad-config", `${file} cannot be read (${why}). ${remedyFor(file)}`);

@@ -41,8 +41,17 @@ export function isForAssimp(name: string, bytes: Uint8Array): boolean {
   if (READ.test(name)) return true;
   if (!/\.stl$/i.test(name) || bytes.length < STL.header) return false;
   const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(STL.header - 4, true);
-  const starts = new TextDecoder().decode(bytes.subarray(0, 5));
-  return starts === "solid" && bytes.length !== STL.header + STL.triangle * count;
+  return isText(bytes) && bytes.length !== STL.header + STL.triangle * count;
+}
+
+/** Whether an STL begins as one that is a text, of which programs also write the words in capitals and a byte order mark. */
+const isText = (bytes: Uint8Array): boolean =>
+  /^\s*solid\b/i.test(new TextDecoder().decode(bytes.subarray(0, STL.header)));
+
+/** A mesh as Assimp takes it: of an STL that is a text it knows words in small letters alone. */
+function forAssimp(name: string, bytes: Uint8Array): Uint8Array {
+  if (!/\.stl$/i.test(name) || !isText(bytes)) return bytes;
+  return new TextEncoder().encode(new TextDecoder().decode(bytes).trimStart().toLowerCase());
 }
 
 async function assimp(name: string): Promise<Assimp> {
@@ -63,7 +72,7 @@ async function assimp(name: string): Promise<Assimp> {
 function sceneOf(reader: Assimp, name: string, bytes: Uint8Array): Scene | undefined {
   try {
     const files = new reader.FileList();
-    files.AddFile(name, bytes);
+    files.AddFile(name, forAssimp(name, bytes));
     const result = reader.ConvertFileList(files, "assjson");
     if (!result.IsSuccess() || result.FileCount() === 0) return undefined;
     return JSON.parse(new TextDecoder().decode(result.GetFile(0).GetContent())) as Scene;

@@ -81,21 +81,25 @@ const unquoted = (cell: string): string => cell.replace(/^"(.*)"$/, "$1");
 
 /** Rows of a CSV, of which the first line may be names. Throws `bad-motion` for a cell that is no number. */
 function rowsOfText(text: string, file: string): Given {
-  const lines = text.split(/\r?\n/).flatMap((line, at) => {
-    const isData = line.trim() !== "" && !line.startsWith("#");
-    return isData
-      ? [
-          {
-            at: at + 1,
-            // blanks about a separator are its own; what is between two separators is a cell, an empty one too
-            cells: line
-              .trim()
-              .split(/[,;\t]/.test(line.trim()) ? / *[,;\t] */ : / +/)
-              .map(unquoted),
-          },
-        ]
-      : [];
-  });
+  // a byte order mark is no part of the first line
+  const lines = text
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/)
+    .flatMap((line, at) => {
+      const isData = line.trim() !== "" && !line.startsWith("#");
+      return isData
+        ? [
+            {
+              at: at + 1,
+              // blanks about a separator are its own; what is between two separators is a cell, an empty one too
+              cells: line
+                .trim()
+                .split(/[,;\t]/.test(line.trim()) ? / *[,;\t] */ : / +/)
+                .map(unquoted),
+            },
+          ]
+        : [];
+    });
   const names = lines.length > 0 && !lines[0].cells.every(isNumber) ? lines.shift()!.cells : undefined;
   for (const { at, cells } of lines) {
     const wrong = cells.findIndex((cell) => cell === "" || !isNumber(cell));

@@ -1,7 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { formatBytes, formatCount, parseBytes } from "../../../src/core/units.ts";
+import { fixed, formatBytes, formatCount, parseBytes } from "../../../src/core/units.ts";
 
 const GIB = 2 ** 30;
+
+test.each([
+  [-0.04, 1, "0.0"],
+  [-0.06, 1, "-0.1"],
+  [-0.4, 0, "0"],
+  [-10, 0, "-10"],
+  [-0.0049, 2, "0.00"],
+  [1.25, 2, "1.25"],
+  [NaN, 1, "NaN"],
+  [-Infinity, 1, "-Infinity"],
+])("%s with %s decimals is %s", (x, decimals, text) => {
+  expect(fixed(x, decimals)).toBe(text);
+});
 
 describe("parseBytes", () => {
   test.each([

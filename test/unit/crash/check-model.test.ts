@@ -34,7 +34,7 @@ const PLANTS: readonly (readonly [
     "an actuator of a callback",
     rod("", '<general name="m" joint="hinge" gaintype="user"/>'),
     "user-actuator",
-    /actuator "m": by callbacks.*gain of 1/,
+    /what actuator "m" does is left to callbacks.*gain of 1/,
     "hurts",
   ],
   [

@@ -240,6 +240,8 @@ test("recorded episodes are read, and refused with file and line", () => {
   });
   const read = (...lines: string[]) => readDemonstrations(write(...lines), env);
   expect(read(good, "")).toEqual({ observations: [1, 2, 3, 4], actions: [0.5, 0.25] });
+  // as some editors begin a text
+  expect(read(`\uFEFF${good}`)).toEqual({ observations: [1, 2, 3, 4], actions: [0.5, 0.25] });
   expect(() => read(good, "{")).toThrow("has no JSON on line 2");
   expect(() => read('{"actions":[1]}')).toThrow("has no observations and actions of an episode on line 1");
   expect(() => read('{"observations":[[1,2]],"actions":[1,2]}')).toThrow("has on line 1 2 actions and 1 observations");

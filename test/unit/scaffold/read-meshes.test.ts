@@ -70,13 +70,15 @@ test.each([
   ["yup", "box.DAE", dae("Y_UP", 0.001)],
   ["points", "box.ply", ply],
   ["text", "box.stl", stl],
+  ["capitals", "BOX.STL", stl.toUpperCase()],
+  ["mark", "box.stl", `\uFEFF ${stl}`],
 ])("a mesh of %s", async (name, mesh, bytes) => {
   writeFileSync(join(folder, mesh), bytes);
   writeFileSync(join(folder, `${name}-given.urdf`), urdf(mesh));
   const { code, stdout, stderr } = await cli.run("new-task", name, "--robot", `${name}-given.urdf`, "--kind", "reach");
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toContain(`a mesh that MuJoCo does not read is in ${name}-meshes, as OBJ.`);
-  expect(existsSync(join(folder, `${name}-meshes/box.obj`))).toBe(true);
+  expect(existsSync(join(folder, `${name}-meshes/${mesh.slice(0, 3)}.obj`))).toBe(true);
   const model = await loadModel(join(folder, `${name}.xml`));
   const geom = model.geom_dataid.indexOf(0);
   const size = HIGH.map((high, i) => high - LOW[i]);
@@ -180,6 +182,7 @@ test("binary STL is MuJoCo's to read, and points without faces are no mesh", asy
   new DataView(binary.buffer).setUint32(80, 1, true);
   expect(isForAssimp("a.stl", binary)).toBe(false);
   expect(isForAssimp("a.STL", new TextEncoder().encode(stl))).toBe(true);
+  expect(isForAssimp("a.stl", new TextEncoder().encode(stl.replaceAll("solid", "SOLIDS")))).toBe(false);
   expect(isForAssimp("a.obj", new Uint8Array())).toBe(false);
   const cloud = ply.replace("element face 12", "element face 0").split("\n3 ")[0];
   await expect(meshAsObj("cloud.ply", new TextEncoder().encode(cloud))).rejects.toMatchObject({ code: "bad-mesh" });
