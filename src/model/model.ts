@@ -5,7 +5,7 @@ import { boolean, Mismatch, type Kind } from "../core/schema.ts";
 import { alternatives } from "../core/names.ts";
 import { inLine, show } from "../core/show.ts";
 import { compilePath, compileStored, compileXml } from "./compile.ts";
-import { mjtTrn } from "./enums.ts";
+import { mjtBias, mjtDyn, mjtGain, mjtTrn } from "./enums.ts";
 import { assertModel, printableModel, type Model, type ObjectKind } from "./model-data.ts";
 import { overrideOption, type OptionOverrides } from "./options.ts";
 import { checkSource, sourceOfXml, XML_TEXT, type ModelSource } from "./source.ts";
@@ -161,6 +161,12 @@ export const jointOf = (model: Model, i: number): number =>
   model.actuator_trntype[i] === mjtTrn.JOINT || model.actuator_trntype[i] === mjtTrn.JOINTINPARENT
     ? model.actuator_trnid[2 * i]
     : -1;
+
+/** Whether an actuator's force is a multiple of its control; a bias of a program's callback is 0, as it is in MuJoCo without one. */
+export const isMotor = (model: Model, i: number): boolean =>
+  model.actuator_gaintype[i] === mjtGain.FIXED &&
+  ([mjtBias.NONE, mjtBias.USER] as number[]).includes(model.actuator_biastype[i]) &&
+  model.actuator_dyntype[i] === mjtDyn.NONE;
 
 /**
  * What actuators are called: by their names; one without a name as the joint that it alone moves without one, unless that

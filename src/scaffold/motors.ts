@@ -1,6 +1,6 @@
 // what moves a robot: servos of position, motors that tasks make servos of, wheels, thrusters; and what of each an action is
-import { mjtBias, mjtDyn, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn, mjtWrap } from "../model/enums.ts";
-import { actuatorNames, jointOf, type Model } from "../model/model.ts";
+import { mjtBias, mjtEq, mjtGain, mjtGeom, mjtJoint, mjtTrn, mjtWrap } from "../model/enums.ts";
+import { actuatorNames, isMotor, jointOf, type Model } from "../model/model.ts";
 import { touching } from "./touching.ts";
 import { turned, vectorAt, type Vector } from "./vectors.ts";
 
@@ -80,9 +80,6 @@ const isVelocity = (model: Model, i: number): boolean =>
   model.actuator_biastype[i] === mjtBias.AFFINE &&
   model.actuator_biasprm[10 * i + 1] === 0 &&
   model.actuator_biasprm[10 * i + 2] < 0;
-
-const isMotor = (model: Model, i: number): boolean =>
-  isFixed(model, i) && model.actuator_biastype[i] === mjtBias.NONE && model.actuator_dyntype[i] === mjtDyn.NONE;
 
 /** A wheel's middle lies on its axis, but for so much of its size. */
 const OFF_AXIS = 0.2;

@@ -31,6 +31,8 @@ const TURNS = 0.05;
 /** Halvings of the grid's steps, and how far feet are from level, in parts of a leg, where a pose is a third as good. */
 const HALVINGS = 6;
 const LEVEL = 0.02;
+/** rad that a robot leans before its mass is beside its feet, at least: soft servos let what tips over sooner do so. */
+const LEANS = 0.15;
 /** Hips lie in a plane if across it they are apart by less than this part of what they are along it. */
 const FLAT = 0.25;
 
@@ -152,6 +154,14 @@ function isWithin([x, y]: Vector, around: readonly Vector[]): boolean {
   return Math.max(...gaps) < Math.PI;
 }
 
+/** Whether a point is over feet (1), and so however what it is of leans by as much (2). */
+function howOver([x, y, z]: Vector, feet: readonly Vector[]): 0 | 1 | 2 {
+  if (feet.length === 0 || !isWithin([x, y, z], feet)) return 0;
+  const by = LEANS * (z - Math.min(...feet.map((foot) => foot[2])));
+  const ways = Array.from({ length: 8 }, (_, k) => (k * Math.PI) / 4);
+  return ways.every((a) => isWithin([x + by * Math.cos(a), y + by * Math.sin(a), z], feet)) ? 2 : 1;
+}
+
 /** How high the trunk is over what is lowest (m), whether the mass is over what of the legs is low, and whether that is two that hang. */
 function standsHow(oracle: Oracle, model: Model, root: number, legs: readonly Leg[], pose: Posed) {
   const trunk = geoms(model).filter(
@@ -168,7 +178,7 @@ function standsHow(oracle: Oracle, model: Model, root: number, legs: readonly Le
   const hangs = low.filter(({ hinges, long }, f) => vectorAt(pose.xanchor, hinges[0])[2] - feet[f][2] > DEEP * long);
   return {
     height: bottom - lowest,
-    isOver: isWithin(vectorAt(oracle.read("subtree_com"), root), feet),
+    over: howOver(vectorAt(oracle.read("subtree_com"), root), feet),
     isOnTwo: feet.length === 2 && hangs.length === 2,
   };
 }
@@ -260,15 +270,17 @@ export function standingPose(
     const legs = legsOf(model, root, drawn);
     if (legs.length === 0) return undefined;
     const { long } = legs[0];
-    const stands = ({ height, isOver }: ReturnType<typeof standsHow>, least: number) => height > least * long && isOver;
     const how = standsHow(oracle, model, root, legs, drawn);
     if (how.isOnTwo && how.height > LIES * long) return undefined;
     const free = model.body_jntadr[root];
     const turn = model.jnt_type[free] === mjtJoint.FREE ? uprightBy(legs, drawn) : undefined;
     const at = model.jnt_qposadr[free] + 3;
     if (turn) qpos.set(product(turn, Array.from(qpos.subarray(at, at + 4)) as unknown as Quat), at);
-    else if (stands(how, LIES)) return undefined;
+    else if (how.height > LIES * long && how.over === 2) return undefined;
     const found = searched(oracle, model, legs, qpos);
-    return stands(standsHow(oracle, model, root, legs, posed(oracle, found)), RAISED) ? Array.from(found) : undefined;
+    const then = standsHow(oracle, model, root, legs, posed(oracle, found));
+    // what stands, but only just, is left for what stands better
+    const least = turn === undefined && how.height > LIES * long ? how.over : 0;
+    return then.height > RAISED * long && then.over > least ? Array.from(found) : undefined;
   });
 }

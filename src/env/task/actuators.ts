@@ -5,7 +5,7 @@ import { alternatives, fits } from "../../core/names.ts";
 import { optionsOf } from "../../core/options.ts";
 import { inLine, show } from "../../core/show.ts";
 import { mjtBias, mjtDyn, mjtGain, mjtIntegrator, mjtJoint } from "../../model/enums.ts";
-import { actuatorNames, describe, jointOf, type Model } from "../../model/model.ts";
+import { actuatorNames, describe, isMotor, jointOf, type Model } from "../../model/model.ts";
 import { isNetwork, type ActuatorNetwork } from "./actuator-network.ts";
 import { rangeOf, sourcesOf } from "./randomise.ts";
 import type { ActuatorRealities, ActuatorReality, Amount, AmountName, Distribution, TermSource } from "./task.ts";
@@ -147,12 +147,6 @@ const isServo = (model: Model, i: number): boolean =>
   model.actuator_gaintype[i] === mjtGain.FIXED &&
   model.actuator_biastype[i] === mjtBias.AFFINE &&
   model.actuator_biasprm[10 * i + 1] !== 0;
-
-/** Whether its force is a multiple of its control. */
-const isMotor = (model: Model, i: number): boolean =>
-  model.actuator_gaintype[i] === mjtGain.FIXED &&
-  model.actuator_biastype[i] === mjtBias.NONE &&
-  model.actuator_dyntype[i] === mjtDyn.NONE;
 
 /** The slide or hinge that an actuator moves; -1 if it moves something else. */
 function scalarJointOf(model: Model, i: number): number {

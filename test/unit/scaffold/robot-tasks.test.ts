@@ -220,6 +220,17 @@ test("what walks on more than two feet is to be level, and its hips turn up to h
   expect(velocityTask("two", two, { library, model: "x.xml" })).not.toContain("level:");
 });
 
+test("a motor whose bias a program's callback gives is a motor", async () => {
+  const legOf = (bias: string) =>
+    loadModel(`<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" mass="1"/></body></worldbody>
+      <actuator><general name="m" joint="j" biastype="${bias}" ctrlrange="-7 7"/></actuator></mujoco>`);
+  const [plain, user] = await Promise.all(
+    ["none", "user"].map(async (bias) => (await robotOf(await legOf(bias))).motors),
+  );
+  expect(user[0].servo).toBeDefined();
+  expect(user).toEqual(plain);
+});
+
 test("standing still is rewarded more than falling", async () => {
   const task = await taskOf(velocityTask, "standing", envModel("quadruped"));
   await using env = await makeVec(task, {

@@ -193,6 +193,20 @@ test("what stands as it is drawn, has two legs, or knees that cannot lower its f
     expect(await poseOf(await loadModel(robot(legs, USUAL)))).toBeUndefined();
 });
 
+test("what has its mass only just behind its front feet stands elsewhere", async () => {
+  const legs = dog(USUAL)
+    .replaceAll(/fromto="0 0 0 0.2 0 0"/g, `fromto="0 0 0 0 0 -0.2"`)
+    .replaceAll(`pos="0.2 0 0"`, `pos="0 0 -0.2"`);
+  const load = (x: number) =>
+    loadModel(robot(legs, USUAL, `<geom type="box" size="0.1 0.07 0.03" pos="${x} 0 0" mass="6"/>`));
+  // feet are 0.15 m ahead of the middle; 0.15 rad of 0.4 m are 6 cm
+  expect(await poseOf(await load(0.04))).toBeUndefined();
+  const ahead = await load(0.17);
+  const pose = (await poseOf(ahead))!;
+  expect(pose).toBeDefined();
+  expect((await looked(ahead, pose, USUAL.shin)).uneven).toBeLessThan(0.02);
+});
+
 test("a hexapod's MJCF gets a scene in which it stands, and stays up without action", async () => {
   writeFileSync(join(folder, "hexapod.xml"), robot(insect(6, USUAL), USUAL));
   const { code, stdout } = await cli.run("new-task", "six", "--robot", "hexapod.xml");
