@@ -7,7 +7,7 @@ import { hostTree } from "../model/host-files.ts";
 import { treePath } from "../model/model-file.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { movedUrdf } from "../model/urdf.ts";
-import { collidingUrdf, mendUrdf, type Mended } from "../scaffold/mended-urdf.ts";
+import { collidingUrdf, mendUrdf, withoutEfforts, type Mended } from "../scaffold/mended-urdf.ts";
 import { UsageError } from "./io.ts";
 import { meshFolderOf, withReadMeshes } from "./read-meshes.ts";
 import { writeOutput } from "./write-output.ts";
@@ -52,6 +52,14 @@ export async function loadUrdf(path: string, copy: string, stands = false): Prom
     return mended;
   }
   return (await colliding()) ?? { model, file: path, mends: [], made: [] };
+}
+
+/** A URDF's copy whose joints are as strong as its robot needs, where what they say is too little. */
+export async function strongerUrdf(urdf: LoadedUrdf, copy: string): Promise<LoadedUrdf> {
+  if (urdf.file !== copy) return (await mendedCopy(urdf.file, copy, async (text) => withoutEfforts(text))) ?? urdf;
+  const { text, note } = withoutEfforts(readFileSync(copy, "utf8"));
+  writeOutput(copy, text);
+  return { ...urdf, model: await loadModel(copy), mends: [...urdf.mends, note] };
 }
 
 /** What ends an error of MuJoCo's, in a copy. */

@@ -26,7 +26,7 @@ import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
 import { EXIT, parse, print, printJson, UsageError } from "./io.ts";
-import { loadUrdf } from "./load-urdf.ts";
+import { loadUrdf, strongerUrdf } from "./load-urdf.ts";
 import { onlyArgument } from "./target.ts";
 import { writeFreeBase } from "./write-free-base.ts";
 import { kindOf, KINDS, writeMjcfScene, writeServoScene, type Kind } from "./write-mjcf-scene.ts";
@@ -288,20 +288,30 @@ async function ofUrdf(name: string, folder: string, given: Given & { readonly ro
     );
   const scene = join(folder, `${name}.xml`);
   if (existsSync(scene)) throw new UsageError(`${scene} is there already. Choose another name, or move it.`);
-  const { model, file: urdf, mends, ...loaded } = await loadUrdf(path, join(folder, `${name}.urdf`), kind !== "reach");
-  const made = [scene, ...loaded.made];
-  const file = besides(folder, resolve(urdf)).replace(/^\.\//, "");
-  const isFree = kind !== "reach" && !model.jnt_type.includes(0);
+  const copy = join(folder, `${name}.urdf`);
+  let urdf = await loadUrdf(path, copy, kind !== "reach");
+  let made = [scene, ...urdf.made];
+  const isFree = kind !== "reach" && !urdf.model.jnt_type.includes(0);
+  const write = () => {
+    const file = besides(folder, resolve(urdf.file)).replace(/^\.\//, "");
+    return writeUrdfScene(name, scene, { model: urdf.model, file }, isFree);
+  };
   try {
     if (!existsSync(path) || !/\.(urdf|xml)$/i.test(path))
       throw new UsageError(`${path} is a URDF in a zip, which no scene can attach. Unpack the zip, and pass the URDF.`);
-    const { model: whole, notes: told } = await writeUrdfScene(name, scene, { model, file }, isFree);
+    let { model: whole, notes: told, isTooWeak } = await write();
+    if (isTooWeak) {
+      urdf = await strongerUrdf(urdf, copy);
+      made = [scene, ...urdf.made];
+      ({ model: whole, notes: told } = await write());
+    }
+    const { mends, model } = urdf;
     const { notes, ...task } = await written(name, folder, { ...given, robot: scene, scene: whole });
     return {
       ...task,
       made,
       notes: [
-        ...(mends.length > 0 ? [`Wrote ${urdf}, a copy that MuJoCo compiles: ${mends.join("; ")}.`] : []),
+        ...(mends.length > 0 ? [`Wrote ${urdf.file}, a copy that MuJoCo compiles: ${mends.join("; ")}.`] : []),
         `Wrote ${scene}: a floor, and actuators, which a URDF has none of. Change their gains there.`,
         ...(isFree && kind === "track"
           ? ["It floats. Where it is mounted, have its scene written by --kind reach, and pass that scene to --robot."]

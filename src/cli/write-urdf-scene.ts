@@ -2,13 +2,14 @@
 import { CorralError } from "../core/errors.ts";
 import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
+import { mjtJoint } from "../model/enums.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { flies, limbEnds, rollsOn } from "../scaffold/feet.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
 import { floatingBody } from "../scaffold/planar.ts";
 import { loadOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
-import { servosIn, standingOn } from "../scaffold/scene-servos.ts";
+import { drivenIn, servosIn, standingOn } from "../scaffold/scene-servos.ts";
 import { stiffnessFor, toldStiffness } from "../scaffold/standing.ts";
 import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
@@ -58,6 +59,22 @@ function explained(error: unknown, isFree: boolean): unknown {
 export interface WrittenScene {
   readonly model: Model;
   readonly notes: readonly string[];
+  /** Its joints say of so little effort that nothing could hold it; such a scene is not finished. */
+  readonly isTooWeak?: boolean;
+}
+
+/** The part of its weight times its height that the strongest joint of a robot has at least: of those that stand 0.2 and more. */
+const STRONGEST = 0.1;
+
+/**
+ * Whether each hinge says how strong it is, and none is strong enough, as where what wrote the URDF says 1 N m of all. Limbs of
+ * what is mounted carry but themselves: there all say the same besides.
+ */
+function isTooWeak({ model, carries }: Robot, isFree: boolean): boolean {
+  const hinges = drivenIn(model).filter((j) => model.jnt_type[j] === mjtJoint.HINGE);
+  const said = hinges.map((j) => (model.jnt_actfrclimited[j] > 0 ? model.jnt_actfrcrange[2 * j + 1] : Infinity));
+  const strongest = Math.max(...said);
+  return strongest > 0 && strongest < STRONGEST * carries && (isFree || said.every((force) => force === strongest));
 }
 
 /**
@@ -76,6 +93,7 @@ async function writeScene(name: string, scene: string, { model, file }: Urdf, is
   };
   const given = { file, height: isFree ? 0 : undefined };
   const first = await robotOf(await write(given));
+  if (isTooWeak(first, isFree)) return { model: first.model, notes: [], isTooWeak: true };
   const trunk = isFree ? trunkAbove(first) : undefined;
   const drawn = { ...given, trunk };
   const whole = trunk ? await robotOf(await write(drawn)) : first;

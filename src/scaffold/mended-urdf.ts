@@ -95,6 +95,12 @@ export function collidingUrdf(text: string): Mended | undefined {
   return next === said ? undefined : { text: next, note: "nothing of it collided: links collide as they are seen" };
 }
 
+/** A URDF whose joints say nothing of how strong they are: 0 bounds nothing, to MuJoCo as to most. */
+export const withoutEfforts = (text: string): Mended => ({
+  text: text.replace(/<limit\b[^>]*>/g, (limit) => limit.replace(/(\beffort\s*=\s*["'])[^"']*/, "$10")),
+  note: "its joints say of no effort, as what they said could not hold it",
+});
+
 /**
  * A URDF without what MuJoCo said it refuses; undefined where nothing small mends that. Inertias that are not positive, or that
  * no body can have, bodies that move and have no mass, shapes without a size and commas are in many public URDFs, exported from CAD.

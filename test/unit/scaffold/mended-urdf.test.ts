@@ -57,6 +57,27 @@ test.each([
   expect(mended.body_mass[mended.names.body.indexOf(name)] ?? 0).toBeLessThan(0.3);
 });
 
+test("joints that say of too little effort to hold it say of none, and get what carries it", async () => {
+  const note = "its joints say of no effort, as what they said could not hold it";
+  for (const [name, part, mends] of [
+    ["weak", "", note],
+    ["weaker", lidar, `lidar has that of a ball of 5 cm, where its inertia was not positive; ${note}`],
+  ]) {
+    const path = join(folder, "cad/urdf", `${name}.urdf`);
+    writeFileSync(path, urdf(part).replaceAll(`effort="9"`, `effort="0.05"`));
+    const { code, stdout } = await cli.run("new-task", name, "--robot", path, "--kind", "velocity");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`a copy that MuJoCo compiles: ${mends}.`);
+    const model = await loadModel(join(folder, `${name}.xml`));
+    expect(model.jnt_actfrclimited[1]).toBe(0);
+    expect(model.actuator_forcerange[1]).toBeGreaterThan(1);
+  }
+  const path = join(folder, "cad/urdf", "strong.urdf");
+  writeFileSync(path, urdf(""));
+  expect((await cli.run("new-task", "strong", "--robot", path, "--kind", "velocity")).code).toBe(0);
+  expect(existsSync(join(folder, "strong.urdf"))).toBe(false);
+});
+
 test("several at once, and folders and parts of paths that a URDF names are those that it meant", async () => {
   for (const [name, compiler, mesh] of [
     ["folders", `<mujoco><compiler meshdir="../meshes/"/></mujoco>`, "foot.obj"],

@@ -222,8 +222,8 @@ test("what walks on more than two feet is to be level, and its hips turn up to h
 
 test("a motor whose bias a program's callback gives is a motor", async () => {
   const legOf = (bias: string) =>
-    loadModel(`<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0"/><geom size=".1" mass="1"/></body></worldbody>
-      <actuator><general name="m" joint="j" biastype="${bias}" ctrlrange="-7 7"/></actuator></mujoco>`);
+    loadModel(`<mujoco><worldbody><body pos="0 0 1"><joint name="j" axis="0 1 0" range="-1 1" limited="true"/><geom size=".1" mass="1"/></body></worldbody>
+      <actuator><general name="m" joint="j" biastype="${bias}" ctrlrange="-7 7" ctrllimited="true"/></actuator></mujoco>`);
   const [plain, user] = await Promise.all(
     ["none", "user"].map(async (bias) => (await robotOf(await legOf(bias))).motors),
   );
