@@ -57,7 +57,7 @@ export async function loadUrdf(path: string, copy: string, stands = false): Prom
 /** A URDF's copy whose joints are as strong as its robot needs, where what they say is too little. */
 export async function strongerUrdf(urdf: LoadedUrdf, copy: string): Promise<LoadedUrdf> {
   if (urdf.file !== copy) return (await mendedCopy(urdf.file, copy, async (text) => withoutEfforts(text))) ?? urdf;
-  const { text, note } = withoutEfforts(readFileSync(copy, "utf8"));
+  const { text, note } = withoutEfforts(readText(copy));
   writeOutput(copy, text);
   return { ...urdf, model: await loadModel(copy), mends: [...urdf.mends, note] };
 }
