@@ -1,9 +1,11 @@
 // how far float32 alone throws a model where it starts: forces that cancel, places far off, friction too stiff for it, ties
 import type { Model } from "./model-data.ts";
+import { ofContacts } from "./contact-list.ts";
 import { mjtCone, mjtDisableBit, mjtGeom, mjtJoint } from "./enums.ts";
-import { listen, type MainModule, type MjContact, type MjData, type MjModel } from "./mujoco.ts";
-import { thrownByTurns } from "./jumping-contacts.ts";
-import { geomPairs, hasFormula } from "./pairs.ts";
+import { thrownOnTheWay } from "./flailing.ts";
+import { searchedIn, thrownByTurns } from "./jumping-contacts.ts";
+import { listen, type MainModule, type MjData, type MjModel } from "./mujoco.ts";
+import { geomPairs } from "./pairs.ts";
 import { areTwins, type Touch } from "./twin-faces.ts";
 
 /** Poses of keyframes that are tried, the first of them. */
@@ -25,23 +27,6 @@ const ELSEWHERE_THROWS = 1e-3;
 interface Start {
   readonly address: number;
   readonly rows: number;
-}
-
-/** Each contact. Their list is a copy of all of them, each time that it is named, and stays until it is deleted. */
-function ofContacts<T>(data: MjData, of: (contact: MjContact) => T): T[] {
-  const list = data.contact;
-  try {
-    return Array.from({ length: data.ncon }, (_, i) => {
-      const contact = list.get(i)!;
-      try {
-        return of(contact);
-      } finally {
-        contact.delete();
-      }
-    });
-  } finally {
-    list.delete();
-  }
 }
 
 const touchesOf = (data: MjData): Touch[] =>
@@ -71,23 +56,6 @@ function hasSunkCapsules({ geom_type, geom_size, opt }: Model, data: MjData): bo
   return ofContacts(data, ({ geom1, geom2, dist }) => ({ geoms: [geom1, geom2], dist })).some(
     ({ geoms, dist }) => geoms.every((g, k) => geom_type[g] === kinds[k]) && dist < -geom_size[3 * geoms[0]],
   );
-}
-
-/**
- * Geoms that are in others where MuJoCo searches for contacts: of sides that tie it takes others where float32 rounds their places.
- * How a free body lies beside another tree its state says, which is float32 in any arithmetic.
- */
-function searchedIn({ geom_type, geom_bodyid, body_treeid, jnt_type, jnt_bodyid }: Model, data: MjData): Set<number> {
-  const free = new Set(
-    Array.from(jnt_bodyid).flatMap((body, j) => (jnt_type[j] === mjtJoint.FREE ? [body_treeid[body]] : [])),
-  );
-  const touching = ofContacts(data, ({ geom1, geom2, dist }) => ({ geoms: [geom1, geom2], dist }));
-  const searched = touching.filter(({ geoms, dist }) => {
-    const [tree1, tree2] = geoms.map((g) => body_treeid[geom_bodyid[g]]);
-    const isOfState = tree1 !== tree2 && (free.has(tree1) || free.has(tree2));
-    return dist < 0 && !isOfState && !hasFormula(geoms.map((g) => geom_type[g]));
-  });
-  return new Set(searched.flatMap(({ geoms }) => geoms));
 }
 
 /** By how much weights turn joints about anchors that float32 places to half a last place: what is far from the origin, and light. */
@@ -123,7 +91,8 @@ function raisedShares(contacts: readonly Start[], data: MjData, A: (row: number)
 /**
  * What rounding leaves of a velocity (m/s, rad/s) after the first step from qpos0 or a keyframe, whichever is most: by how
  * much each force of MuJoCo's constraints pulls at a dof, in float32's last place, all added up, and as far as a contact is
- * stiffer than float32 has it; what a turn of searched geoms by a half last place changes (`thrownByTurns`);
+ * stiffer than float32 has it; what a turn of searched geoms by a half last place changes (`thrownByTurns`), there and some
+ * steps of random controls later (`thrownOnTheWay`);
  * and `ELSEWHERE_THROWS` where hulls of one outline lie on each other or a capsule's axis is in a cylinder. Undefined if no
  * contact starts inside of anything and places lose little, or MuJoCo cannot say.
  */
@@ -168,7 +137,9 @@ export function restRounding(mujoco: MainModule, mj: MjModel, model: Model): num
         if (searched.size > 0)
           most = Math.max(most ?? 0, listen(() => thrownByTurns(mujoco, mj, data, searched)).result);
       }
-      return most;
+      if (!collides || (most ?? 0) >= ELSEWHERE_THROWS) return most;
+      const later = listen(() => thrownOnTheWay(mujoco, mj, data, model, ELSEWHERE_THROWS)).result;
+      return later > TOLD ? Math.max(most ?? 0, later) : most;
     } finally {
       data.delete();
     }
