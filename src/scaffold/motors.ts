@@ -9,7 +9,7 @@ export interface Motor {
   readonly name: string;
   /** A position actuator of one joint, whose control is an angle or length; or a motor that tasks make one of. */
   readonly isPosition: boolean;
-  /** Of a motor of a hinge whose torque is bounded: gains of a servo for it (N m/rad, N m s/rad). */
+  /** Of a motor of a hinge: gains of a servo for it (N m/rad, N m s/rad). */
   readonly servo?: { readonly stiffness: number; readonly damping: number };
   readonly home: number;
   /** How far from home its control goes in a task. */
@@ -194,10 +194,19 @@ export function fastestOf(model: Model, i: number): number {
   return Math.max(0, force - model.dof_frictionloss[dof]) / model.dof_damping[dof];
 }
 
-/** Gains of a servo for a motor with bounded torque that is called something; undefined of other actuators. */
-function servoFor(model: Model, i: number, name: string): Motor["servo"] {
+/** Whether nothing says how strong a motor is. */
+const isUnbounded = (model: Model, i: number): boolean =>
+  model.actuator_ctrllimited[i] === 0 &&
+  model.actuator_forcelimited[i] === 0 &&
+  model.jnt_actfrclimited[jointOf(model, i)] === 0;
+
+/**
+ * Gains of a servo for a motor that is called something, by its torque where that is bounded, by what its joint needs where nothing
+ * says; undefined of other actuators.
+ */
+function servoFor(model: Model, i: number, name: string, needed: (joint: number) => number): Motor["servo"] {
   if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] === 0) return undefined;
-  const force = most(model, i);
+  const force = isUnbounded(model, i) ? needed(jointOf(model, i)) : most(model, i);
   return force > 0 ? servoWithin(model, i, force / SERVO_ERROR) : undefined;
 }
 
@@ -261,8 +270,16 @@ export function hoverOf(model: Model, mass: number, body: number): (number | und
 /** How far an action moves a servo at most (rad). */
 export const MOST_REACH = 0.5;
 
-/** What moves a robot in a pose. `ctrl`: controls that hold it there, where they are known. */
-export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (number | undefined)[] = []): Motor[] {
+/**
+ * What moves a robot in a pose. `ctrl`: controls that hold it there, where they are known; `needed`: the torque that a joint needs
+ * whose motor nothing bounds (N m), 0 where that is not known.
+ */
+export function motorsOf(
+  model: Model,
+  qpos: readonly number[],
+  ctrl: readonly (number | undefined)[] = [],
+  needed: (joint: number) => number = () => 0,
+): Motor[] {
   const wheels = wheelsOf(model);
   const names = actuatorNames(model);
   return Array.from({ length: model.nu }, (_, i): Motor => {
@@ -276,7 +293,7 @@ export function motorsOf(model: Model, qpos: readonly number[], ctrl: readonly (
       Math.abs(model.actuator_biasprm[10 * i + 1] + kp) < 1e-9 * kp;
     const name = names[i] || String(i);
     const turns = joint >= 0 && model.jnt_type[joint] === mjtJoint.HINGE && !wheels.has(joint);
-    const servo = turns ? servoFor(model, i, names[i]) : undefined;
+    const servo = turns ? servoFor(model, i, names[i], needed) : undefined;
     if (!isScalar || wheels.has(joint) || !(isServo || servo)) {
       const hurries = wheels.has(joint) && isVelocity(model, i) && names[i] !== "";
       return { name, isPosition: false, ...freeControl(model, i, ctrl[i]), ...(hurries && { lag: WHEEL_LAG }) };

@@ -65,7 +65,7 @@ export function servosOf({ motors }: Robot): string {
   const lines = [
     ...(servos.length > 0
       ? [
-          "    // motors as servos of position, whose torque the model bounds: a spring and a damper in each physics step",
+          "    // motors as servos of position, their torque within what the model says: a spring and a damper in each physics step",
         ]
       : []),
     ...servos,

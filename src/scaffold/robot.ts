@@ -9,6 +9,7 @@ import { whatHolds } from "./free-base.ts";
 import { homeKey, type PassedKey } from "./home-key.ts";
 import { bodyOf, drivenJoints, hoverOf, motorsOf, rollersOf, upwards, wheelsOf, type Motor } from "./motors.ts";
 import { floatingBody } from "./planar.ts";
+import { forceOf, standingOn } from "./scene-servos.ts";
 import { floorOf, hasGround, lowestOf, meetsGround } from "./stance.ts";
 import { upright } from "./upright-servos.ts";
 
@@ -112,12 +113,14 @@ export async function robotOf(model: Model): Promise<Robot> {
   const lift = wanted > SUNK || wanted < -HIGH ? wanted : 0;
   const above = base === undefined ? 0 : xpos[3 * base + 2] + lift - (floor ?? 0);
   const carries = 9.81 * mass * Math.max(above, span);
+  const standing = feet.length > 1 ? standingOn(model, feet, carries) : {};
+  const needed = (joint: number) => forceOf(model, joint, standing);
   return {
     model,
     key: name,
     passed,
     qpos: start,
-    motors: upright(model, motorsOf(model, start, ctrl), feet, carries),
+    motors: upright(model, motorsOf(model, start, ctrl, needed), feet, carries),
     mass,
     span,
     carries,

@@ -60,7 +60,7 @@ function massesOf(model: Model, joint: number): { readonly hangs: number; readon
 }
 
 /** What a joint may be moved with (N m, N): what is said of it, or what carries a part of what hangs on it, or stands on it. */
-function forceOf(model: Model, joint: number, { carries, legs }: ServoOptions): number {
+export function forceOf(model: Model, joint: number, { carries, legs }: ServoOptions): number {
   const said = model.jnt_actfrclimited[joint] > 0 ? model.jnt_actfrcrange[2 * joint + 1] : 0;
   if (said > 0) return said;
   if (carries !== undefined && legs?.has(nameOf(model, "joint", joint))) return LEG_FORCE * carries;

@@ -231,6 +231,20 @@ test("a motor whose bias a program's callback gives is a motor", async () => {
   expect(user).toEqual(plain);
 });
 
+test("motors that nothing bounds are as strong as a robot of its weight and height needs, in its legs", async () => {
+  const text = readFileSync(envModel("quadruped"), "utf8")
+    .replaceAll(/<position (name="\w+" joint="\w+") class="\w+"\/>/g, "<motor $1/>")
+    .replace(/<keyframe>[^]*<\/keyframe>/, "");
+  const { motors, carries } = await robotOf(await loadModel(text));
+  expect(motors.length).toBeGreaterThan(0);
+  for (const { servo, isPosition } of motors) {
+    expect(isPosition).toBe(true);
+    // half of its weight times its height on 0.67 rad, or what steps follow
+    expect(servo!.stiffness).toBeGreaterThan(0);
+    expect(servo!.stiffness).toBeLessThanOrEqual((0.5 * carries) / 0.67 + 1e-9);
+  }
+});
+
 test("standing still is rewarded more than falling", async () => {
   const task = await taskOf(velocityTask, "standing", envModel("quadruped"));
   await using env = await makeVec(task, {
