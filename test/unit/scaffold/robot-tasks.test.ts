@@ -233,7 +233,10 @@ test("a motor whose bias a program's callback gives is a motor", async () => {
 
 test("motors that nothing bounds are as strong as a robot of its weight and height needs, in its legs", async () => {
   const text = readFileSync(envModel("quadruped"), "utf8")
-    .replaceAll(/<position (name="\w+" joint="\w+") class="\w+"\/>/g, "<motor $1/>")
+    .replaceAll(
+      /<position (name="\w+" joint="\w+") class="\w+"\/>/g,
+      `<motor $1 ctrllimited="false" forcelimited="false"/>`,
+    )
     .replace(/<keyframe>[^]*<\/keyframe>/, "");
   const { motors, carries } = await robotOf(await loadModel(text));
   expect(motors.length).toBeGreaterThan(0);
