@@ -29,8 +29,8 @@ the accelerations that cancel in it (qacc_smooth, efc_aref); each sensor by the 
 as qvel, accelerations and forces ${B.forceP99} and ${B.forceMax}, and so is qacc where contacts are searched. Contacts and
 rows equal in number, unless something is within 1e-6 of touching. A step beyond them is accounted for where MuJoCo's own
 result changes half as much under a change of its state by 1e-7 (eight random changes find about half of the largest), or
-where a documented difference does it at that very state: MuJoCo's solver, or its search for contacts that
-have no formula, stops short, and run to its end it agrees with corral. The worst of them are listed with the solver's
+of where its geoms lie on their bodies by 1e-15, which is its own rounding, or where a documented difference does it at
+that very state: MuJoCo's solver, or its search for contacts that have no formula, stops short, and run to its end it agrees with corral. The worst of them are listed with the solver's
 iterations and with the error of the same step in corral's float64.
 Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
 `;
@@ -176,7 +176,7 @@ function verdict(c: Comparison): string[] {
   return [...lines, "NOT within the bounds:", ...reasons.map((r) => `  ${r}`)];
 }
 
-const NAMED: Readonly<Record<string, string>> = { sensitivity: "MuJoCo's own change under 1e-7" };
+const NAMED: Readonly<Record<string, string>> = { sensitivity: "MuJoCo's own change" };
 const optional = (x: number | null): string => (x === null ? "-" : scientific(x));
 
 /** Whether float32 is to blame: of arithmetic, or of what is kept between steps where that is float64 already. */

@@ -13,6 +13,12 @@ const PROBES = 8;
  */
 const ROUNDING_PROBES = 4;
 const ROUNDING_CHANGE = 1e-10;
+/**
+ * Geoms that lie by a few last places of float64 elsewhere (m, rad), which no change of a state may do: a link that turns about
+ * the axis of what it stands in stays on it, and what MuJoCo meets of level sides is its rounding alone.
+ */
+const PLACING_PROBES = 4;
+const PLACING_CHANGE = 1e-15;
 
 /** What nearby steps of MuJoCo differ by from the step itself. */
 export interface Sensitivity {
@@ -29,12 +35,8 @@ export type Steps = Pick<MuJoCoWorld, "step" | "withMargins">;
 /** An error that MuJoCo's own changes account for. */
 export const isExcused = (error: number, sensitivity: number): boolean => error <= SENSITIVITY_MARGIN * sensitivity;
 
-/** MuJoCo's sensitivity at a sample. Where a shift of the margins makes or ends a contact or limit, that counts too. */
-export function sensitivityOf(
-  world: Steps,
-  { from, result }: Pick<Sample, "from" | "result">,
-  quantities: readonly Quantity[],
-): Sensitivity {
+/** Gathers how far results are from a sample's. */
+function gathered({ result }: Pick<Sample, "result">, quantities: readonly Quantity[]) {
   const most = quantities.map(() => 0);
   const ncon: [number, number] = [result.ncon, result.ncon];
   const nefc: [number, number] = [result.nefc, result.nefc];
@@ -50,7 +52,16 @@ export function sensitivityOf(
   const collect = (r: StepResult) => {
     distances(quantities, r, result).forEach((x, q) => (most[q] = Math.max(most[q], x)));
   };
+  return { count, collect, sensitivity: { distances: most, ncon, nefc } };
+}
 
+/** MuJoCo's sensitivity at a sample. Where a shift of the margins makes or ends a contact or limit, that counts too. */
+export function sensitivityOf(
+  world: Steps,
+  { from, result }: Pick<Sample, "from" | "result">,
+  quantities: readonly Quantity[],
+): Sensitivity {
+  const { count, collect, sensitivity } = gathered({ result }, quantities);
   for (let k = 0; k < PROBES + ROUNDING_PROBES; k++) {
     const probe = world.step(nearbyState(from, k, k < PROBES ? SENSITIVITY_CHANGE : ROUNDING_CHANGE));
     collect(probe);
@@ -62,5 +73,20 @@ export function sensitivityOf(
     if (probe.ncon !== result.ncon || probe.nefc !== result.nefc) collect(probe);
     count(probe);
   }
-  return { distances: most, ncon, nefc };
+  return sensitivity;
+}
+
+/** The same of where geoms lie on their bodies, by float64's own rounding. */
+export function placingOf(
+  world: MuJoCoWorld,
+  { from, result }: Pick<Sample, "from" | "result">,
+  quantities: readonly Quantity[],
+): Sensitivity {
+  const { count, collect, sensitivity } = gathered({ result }, quantities);
+  for (let k = 0; k < PLACING_PROBES; k++) {
+    const probe = world.withGeomsMoved(k, PLACING_CHANGE, () => world.step(from));
+    collect(probe);
+    count(probe);
+  }
+  return sensitivity;
 }

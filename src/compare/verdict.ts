@@ -4,7 +4,7 @@ import { MuJoCoWorld, type StepResult } from "../monitor/mujoco-world.ts";
 import { documentedIn, toTheEnd } from "./documented.ts";
 import type { OneStep } from "./one-step.ts";
 import { distances, quantitiesOf, type Quantity } from "./quantities.ts";
-import { isExcused, sensitivityOf, type Sensitivity, type Steps } from "./sensitivity.ts";
+import { isExcused, placingOf, sensitivityOf, type Sensitivity, type Steps } from "./sensitivity.ts";
 import type { Sample } from "./trajectory.ts";
 
 /** A step whose error is beyond a bound. */
@@ -14,7 +14,10 @@ export interface Beyond {
   /** `qvel`, or `sensor "imu"`. */
   readonly field: string;
   readonly error: number;
-  /** MuJoCo's own distance under a change of its state by 1e-7, or under a contact that comes or goes within 1e-6. */
+  /**
+   * MuJoCo's own distance under a change of its state by 1e-7, or under a contact that comes or goes within 1e-6; where
+   * nothing else accounts for the error, of its geoms' places by 1e-15 too.
+   */
   readonly mujocoSensitivity: number;
   /**
    * How far MuJoCo stopped from its own result at this state: a solver that ends at its tolerance, contacts that
@@ -111,8 +114,11 @@ export class Judge {
     const countsOpen = !inRange(ours.ncon, ncon, sensitivity?.ncon) || !inRange(ours.nefc, nefc, sensitivity?.nefc);
     const end = looks && (countsOpen || quantities.some((_, q) => isOpen(q))) ? this.#toTheEnd(sample) : undefined;
 
-    countIn(this.contacts, ours.ncon, ncon, [sensitivity?.ncon, end?.sensitivity.ncon]);
-    countIn(this.rows, ours.nefc, nefc, [sensitivity?.nefc, end?.sensitivity.nefc]);
+    let asked: Sensitivity | undefined;
+    const placing = () => (asked ??= placingOf(this.#world, sample, quantities));
+    const ranges = (of: "ncon" | "nefc") => [sensitivity?.[of], end?.sensitivity[of]];
+    countIn(this.contacts, ours.ncon, ncon, ranges("ncon"), () => placing().ncon);
+    countIn(this.rows, ours.nefc, nefc, ranges("nefc"), () => placing().nefc);
     if (!sensitivity) return;
     const leftovers = end && distances(quantities, sample.result, end.result);
     const toEnd = end && distances(quantities, ours, end.result);
@@ -133,12 +139,13 @@ export class Judge {
           compared = { result: balanced.result, leftover, error };
         }
       }
+      if (because === null && isExcused(errors[q], placing().distances[q])) because = "sensitivity";
       const row: Beyond = {
         env: sample.env,
         step: sample.step,
         field: quantity.name,
         error: errors[q],
-        mujocoSensitivity: sensitivity.distances[q],
+        mujocoSensitivity: Math.max(sensitivity.distances[q], asked?.distances[q] ?? 0),
         leftover: compared?.leftover ?? null,
         beyondLeftover: compared?.error ?? null,
         niter: { corral: ours.niter, mujoco: sample.result.niter },
@@ -229,9 +236,11 @@ function countIn(
   ours: number,
   theirs: number,
   ranges: readonly (readonly [number, number] | undefined)[],
+  lastly: () => readonly [number, number],
 ): void {
   counts.total++;
   counts.most = Math.max(counts.most, theirs);
   if (ours === theirs) counts.equal++;
   else if (ranges.some((range) => range !== undefined && inRange(ours, theirs, range))) counts.touching++;
+  else if (inRange(ours, theirs, lastly())) counts.touching++;
 }

@@ -1,4 +1,5 @@
 // one world in MuJoCo, float64: state in, one step, results out
+import { RandomStream, streams } from "../core/rng.ts";
 import { mjMAXVAL, mjtDisableBit, mjtGeom, mjtIntegrator } from "../model/enums.ts";
 import { remembersEnergy } from "../model/energy.ts";
 import { withOptions, type Model } from "../model/model.ts";
@@ -210,6 +211,25 @@ export class MuJoCoWorld {
       return call();
     } finally {
       names.forEach((name, i) => (model[name] as Float64Array).set(before[i]));
+    }
+  }
+
+  /** Runs a function while every geom lies by up to `change` (m, rad) elsewhere on its body; another way for each `seed`. */
+  withGeomsMoved<T>(seed: number, change: number, call: () => T): T {
+    const { model } = this.oracle;
+    const names = ["geom_pos", "geom_quat", "geom_sameframe"] as const;
+    const [places, turns, same] = names.map((name) => model[name] as Float64Array | Uint8Array);
+    const before = [places, turns, same].map((view) => view.slice());
+    const random = new RandomStream(seed, 0, 0, streams.user + 4);
+    let next = 0;
+    try {
+      for (const view of [places, turns])
+        for (let i = 0; i < view.length; i++) view[i] += change * (2 * random.uniform(next++) - 1);
+      // geoms that lie as their bodies do are not placed by their own frames
+      same.fill(0);
+      return call();
+    } finally {
+      [places, turns, same].forEach((view, i) => view.set(before[i]));
     }
   }
 
