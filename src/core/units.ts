@@ -62,6 +62,12 @@ export function formatBytesExactly(bytes: number): string {
   return bytes < 1024 ? formatBytes(bytes) : `${formatBytes(bytes)} (${formatCount(bytes)} B)`;
 }
 
+/** Bytes that are needed and bytes that there are: to the byte too where rounding would print two that differ alike. */
+export function formatApart(needed: number, there: number): readonly [needed: string, there: string] {
+  const [a, b] = [formatBytes(needed), formatBytes(there)];
+  return a === b && needed !== there ? [formatBytesExactly(needed), formatBytesExactly(there)] : [a, b];
+}
+
 /** An integer with commas: `1,000,000`. */
 export function formatCount(count: number): string {
   return grouped(String(count));

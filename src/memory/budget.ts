@@ -3,7 +3,7 @@ import { INSPECT, type Inspect, printFacts } from "../core/inspect.ts";
 import { CorralError } from "../core/errors.ts";
 import { nearest } from "../core/names.ts";
 import type { Bytes } from "../core/units.ts";
-import { formatBytes, parseBytes } from "../core/units.ts";
+import { formatApart, formatBytes, parseBytes } from "../core/units.ts";
 import { BudgetExceededError, type LimitExceededError } from "./errors.ts";
 import { refusalOf, type Plan } from "./plan.ts";
 import { planAgainst } from "./problems.ts";
@@ -272,11 +272,11 @@ export class Budget implements BudgetView {
     const bytes = parseBytes(limit, "budget", whole);
 
     if (bytes > this.#available) {
-      throw new CorralError(
-        "budget-too-large",
-        `budget is ${formatBytes(bytes)}, but only ${formatBytes(this.#available)} are there. Pass at most that.`,
-        { limit: bytes, available: this.#available },
-      );
+      const [given, there] = formatApart(bytes, this.#available);
+      throw new CorralError("budget-too-large", `budget is ${given}, but only ${there} are there. Pass at most that.`, {
+        limit: bytes,
+        available: this.#available,
+      });
     }
 
     return bytes;

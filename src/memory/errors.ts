@@ -1,6 +1,6 @@
 // refusals of memory: each carries the plan, its table and what would help
 import { CorralError } from "../core/errors.ts";
-import { formatBytes, formatCount } from "../core/units.ts";
+import { formatApart, formatBytes, formatCount } from "../core/units.ts";
 import type { FieldPlan, Plan } from "./plan-types.ts";
 import { planTable } from "./table.ts";
 
@@ -27,10 +27,11 @@ export class BudgetExceededError extends CorralError {
     const free = Math.max(0, budget.limit - budget.live);
     const held = budget.live > 0 ? ` (${formatBytes(budget.live)} are held)` : "";
     const largest = largestFields.map((field) => `${field.arena}.${field.name} ${formatBytes(field.bytes)}`);
+    const [needed, there] = formatApart(plan.totalBytes, free);
     super(
       "budget-exceeded",
-      `${nameOf(plan)} needs ${formatBytes(plan.totalBytes)}, ` +
-        `${formatBytes(free)} of the budget of ${formatBytes(budget.limit)} from ${budget.source} are free${held}. ` +
+      `${nameOf(plan)} needs ${needed}, ` +
+        `${there} of the budget of ${formatBytes(budget.limit)} from ${budget.source} are free${held}. ` +
         `Largest fields: ${largest.join(", ")}. Remedies: ${remedies.join("; ")}.`,
       { needed: plan.totalBytes, free, limit: budget.limit, live: budget.live, largestNumEnvs: plan.largestNumEnvs },
     );

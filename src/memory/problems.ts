@@ -1,5 +1,5 @@
 // why a plan cannot be reserved, in words
-import { formatBytes, formatBytesExactly, formatCount } from "../core/units.ts";
+import { formatApart, formatBytesExactly, formatCount } from "../core/units.ts";
 import { bindingLimits, largestFit } from "./cost.ts";
 import { bufferBytes } from "./layout.ts";
 import type { Plan, Problem } from "./plan-types.ts";
@@ -75,6 +75,7 @@ export function budgetProblems(plan: PlanFacts): Problem[] {
   const { budget } = plan;
   if (budget === null || plan.totalBytes <= budget.limit - budget.live) return [];
 
-  const text = `${formatBytes(plan.totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;
+  const [needed, free] = formatApart(plan.totalBytes, budget.limit - budget.live);
+  const text = `${needed} needed, ${free} free`;
   return [{ code: "budget-exceeded", text }];
 }

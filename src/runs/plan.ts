@@ -1,7 +1,7 @@
 // a training run planned as one: environments, evaluation and learner on the device, what lies on the host beside them
 import { emitterReady } from "../batch/wasm/kernel-cache.ts";
 import { CorralError } from "../core/errors.ts";
-import { formatBytes } from "../core/units.ts";
+import { formatApart } from "../core/units.ts";
 import { planArenas, planOf, type PlanContext, type PlannedBatch } from "../batch/batch.ts";
 import { hostPlan, onCpu, planContext, threadsOf } from "../batch/device.ts";
 import { namedHostDevice } from "../batch/devices.ts";
@@ -336,7 +336,8 @@ function problemsOf(
     ),
   }));
   if (!budget || totalBytes <= budget.limit - budget.live) return problems;
-  const text = `${formatBytes(totalBytes)} needed, ${formatBytes(budget.limit - budget.live)} free`;
+  const [needed, free] = formatApart(totalBytes, budget.limit - budget.live);
+  const text = `${needed} needed, ${free} free`;
   return [...problems, { code: "budget-exceeded", text }];
 }
 

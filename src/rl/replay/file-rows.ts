@@ -5,7 +5,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, statfs
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { CorralError } from "../../core/errors.ts";
-import { formatBytes } from "../../core/units.ts";
+import { formatApart, formatBytes } from "../../core/units.ts";
 import { isFull, reasonOf, remedyOf, writeAll } from "../../core/write-bytes.ts";
 import { rowWidth, type RowsShape } from "./host-rows.ts";
 import { StepFlag } from "../tables/device-tables.ts";
@@ -304,7 +304,8 @@ function create(path: string, shape: RowsShape, writeAt: NonNullable<FileRowsOpt
   const bytes = fileBytes(shape);
   const file = made(path, () => {
     const { bavail, bsize } = statfsSync(dirname(path));
-    if (bytes > bavail * bsize) throw full(path, `${formatBytes(bytes)}, and ${formatBytes(bavail * bsize)} are free`);
+    const [needed, free] = formatApart(bytes, bavail * bsize);
+    if (bytes > bavail * bsize) throw full(path, `${needed}, and ${free} are free`);
     return openSync(path, "wx+");
   });
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fixed, formatBytes, formatCount, parseBytes } from "../../../src/core/units.ts";
+import { fixed, formatApart, formatBytes, formatCount, parseBytes } from "../../../src/core/units.ts";
 
 const GIB = 2 ** 30;
 
@@ -14,6 +14,12 @@ test.each([
   [-Infinity, 1, "-Infinity"],
 ])("%s with %s decimals is %s", (x, decimals, text) => {
   expect(fixed(x, decimals)).toBe(text);
+});
+
+test("bytes that are needed are told from fewer that there are", () => {
+  expect(formatApart(720_896, 720_895)).toEqual(["704 KiB (720,896 B)", "704 KiB (720,895 B)"]);
+  expect(formatApart(720_896, 720_896)).toEqual(["704 KiB", "704 KiB"]);
+  expect(formatApart(720_896, 512)).toEqual(["704 KiB", "512 B"]);
 });
 
 describe("parseBytes", () => {
