@@ -97,7 +97,12 @@ export async function run(args: string[]): Promise<number> {
 
   // this is the process of its own
   if (values.child) {
-    await stressHere(task, options, (event) => void process.send!(event));
+    // whoever asked was killed: nobody is left to tell, and memory is held for nobody
+    const end = () => process.exit(EXIT.failed);
+    process.once("disconnect", end);
+    process.channel?.unref();
+    const told = (error: Error | null) => void (error && end());
+    await stressHere(task, options, (event) => void process.send!(event, undefined, undefined, told));
     return EXIT.done;
   }
 

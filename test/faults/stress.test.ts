@@ -1,11 +1,12 @@
 // `corral stress` as users run it: real allocation until the budget or the driver refuses, in a process that may die
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { StressEvent, StressRefusal, StressRow } from "../../src/sizing/stress.ts";
 import { type StressReport, stressPage, stressReport, stressVerdict } from "../../src/sizing/stress-report.ts";
-import { builtUrl } from "../support/built.ts";
+import { builtCorral, builtUrl } from "../support/built.ts";
 import { corral } from "../support/cli.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { ROOT } from "../support/imports.ts";
@@ -52,6 +53,32 @@ export default defineTask({ id: "Hang", frameSkip: 2, maxEpisodeSteps: 100, mode
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("the process of its own ends with the one that asked, and says nothing", async () => {
+  const args = [
+    "stress",
+    "CartPole",
+    "--device",
+    "wasm",
+    "--threads",
+    "1",
+    "--from",
+    "8",
+    "--most",
+    "64",
+    "--seconds",
+    "0.3",
+  ];
+  const asking = spawn(process.execPath, [builtCorral(), ...args], { cwd: ROOT, stdio: ["ignore", "ignore", "pipe"] });
+  let stderr = "";
+  asking.stderr.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+    if (stderr.includes("worlds:")) asking.kill("SIGKILL");
+  });
+  // both have stderr: it closes with the last of them
+  await new Promise((resolve) => void asking.on("close", resolve));
+  expect(stderr).toMatch(/^(\d+ worlds: [^\n]*\n)+$/);
 });
 
 describe.each(adapters)("corral stress on the %s adapter", (adapter) => {
