@@ -162,22 +162,28 @@ function noBase(model: Model): string {
       return `${where}, and ${holds}. Where it is to walk, take that out; where it is mounted, take --kind reach.`;
     return `${where}. Put <freejoint/> in their place; in keyframes its qpos is where it is and a quaternion, not how far slides are from the body's pos.`;
   }
-  const root = rootOf(model);
-  const where =
-    root === undefined
-      ? ""
-      : ` Where it is to walk, put <freejoint/> ${model.body_jntnum[root] > 0 ? "in place of the joints of" : "into"} ${describe(model, "body", root)};`;
+  const where = whereToFloat(model);
   return `no body that actuators move floats, by a free joint, or in a vertical plane by two slides and a hinge that nothing drives: there is nothing to walk.${where} ${where ? "where" : "Where"} it is mounted, take --kind reach, or track for a motion of it.`;
 }
 
-/** The body of the world on which most actuators act. */
-function rootOf(model: Model): number | undefined {
+/** Where a free joint would go, in words. */
+function whereToFloat(model: Model): string {
+  const [root, ...others] = rootsOf(model);
+  if (root === undefined) return "";
+  const called = (body: number) => describe(model, "body", body);
+  if (others.length > 0 && model.body_jntnum[root] > 0)
+    return ` ${others.length + 1} limbs hang on the world, as ${called(root)} and ${called(others[0])}. Where it is to walk, put them and the geoms of its trunk into a <body> with a <freejoint/> and the trunk's <inertial>;`;
+  return ` Where it is to walk, put <freejoint/> ${model.body_jntnum[root] > 0 ? "in place of the joints of" : "into"} ${called(root)};`;
+}
+
+/** Bodies of the world on which actuators act, those of most first. */
+function rootsOf(model: Model): number[] {
   const counts = new Map<number, number>();
   for (let i = 0; i < model.nu; i++) {
     const root = model.body_rootid[Math.max(0, bodyOf(model, i))];
     if (root > 0) counts.set(root, (counts.get(root) ?? 0) + 1);
   }
-  return [...counts].toSorted((a, b) => b[1] - a[1])[0]?.[0];
+  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([root]) => root);
 }
 
 /**

@@ -117,6 +117,18 @@ test.each([
   );
 });
 
+test("limbs that hang on the world want a trunk", async () => {
+  const leg = (name: string, y: number) =>
+    `<body name="${name}" pos="0 ${y} 1"><joint name="${name}" axis="0 1 0" range="-1 1" limited="true"/><geom type="capsule" size=".03" fromto="0 0 0 0 0 -.4"/></body>`;
+  const robot = await robotOf(
+    await loadModel(`<mujoco><worldbody><geom type="plane" size="0 0 1"/>${leg("left", 0.1)}${leg("right", -0.1)}</worldbody>
+      <actuator><motor joint="left"/><motor joint="right"/></actuator></mujoco>`),
+  );
+  expect(() => velocityTask("x", robot, { library, model: "./x.xml" })).toThrow(
+    /^\[no-free-base\] .* 2 limbs hang on the world, as body "left" and body "right"\..*<freejoint\/>/,
+  );
+});
+
 test("what tendons turn is a leg, not what leans; what rotors carry is no walker", async () => {
   const hips = ["front_hip", "back_hip"];
   const pulled = walker(slides)
