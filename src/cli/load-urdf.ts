@@ -64,9 +64,9 @@ export async function strongerUrdf(urdf: LoadedUrdf, copy: string): Promise<Load
 
 /** What ends an error of MuJoCo's, in a copy. */
 const mendFor =
-  (error: CorralError, copy: string): Mend =>
+  (error: CorralError, copy: string, isOwn = !existsSync(meshFolderOf(copy))): Mend =>
   async (text) =>
-    mendUrdf(text, error.message) ?? (await withReadMeshes(text, error.message, copy));
+    mendUrdf(text, error.message) ?? (await withReadMeshes(text, error.message, copy, isOwn));
 
 /** The model of a copy with a mend, and with those that MuJoCo asks for then; undefined where there is none. */
 async function mendedCopy(path: string, copy: string, mend: Mend): Promise<LoadedUrdf | undefined> {
@@ -87,7 +87,7 @@ async function mendedCopy(path: string, copy: string, mend: Mend): Promise<Loade
         return { model: await loadModel(copy), file: copy, mends, made: made() };
       } catch (error) {
         if (!refusedByMujoco(error)) throw error;
-        mend = mendFor(error, copy);
+        mend = mendFor(error, copy, own.includes(meshFolderOf(copy)));
         refused = error;
       }
     }

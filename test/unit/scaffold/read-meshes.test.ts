@@ -90,6 +90,23 @@ test.each([
   center.forEach((x, i) => expect(model.geom_pos[3 * geom + i]).toBeCloseTo(x, 5));
 });
 
+test("an OBJ of several objects, of which MuJoCo takes one, is one", async () => {
+  const lines = faces.map((face) => `f ${face.map((i) => `${i + 1}//1`).join(" ")}`);
+  const text = `${corners.map((corner) => `v ${corner.join(" ")}`).join("\n")}\nvn 0 0 1\no side\n${lines[0]}\no rest\n${lines.slice(1).join("\n")}\n`;
+  writeFileSync(join(folder, "several.obj"), text);
+  writeFileSync(join(folder, "several.urdf"), urdf("several.obj"));
+  await expect(loadModel(join(folder, "several.urdf"))).rejects.toMatchObject({ code: "model-compile" });
+  const { code, stdout } = await cli.run("new-task", "one", "--robot", "several.urdf", "--kind", "velocity");
+  expect(code).toBe(0);
+  expect(stdout).toContain("a copy that MuJoCo compiles: a mesh of several objects is one in one-meshes, as OBJ.");
+  const model = await loadModel(join(folder, "one.xml"));
+  const geom = model.geom_type.indexOf(7);
+  const half = [...model.geom_aabb.subarray(6 * geom + 3, 6 * geom + 6)].sort((a, b) => a - b);
+  HIGH.map((x, k) => (x - LOW[k]) / 2)
+    .sort((a, b) => a - b)
+    .forEach((x, k) => expect(half[k]).toBeCloseTo(x, 6));
+});
+
 test("two of one name are two files, one that is not there or no mesh is named, and nothing is left", async () => {
   const two = urdf("a/box.dae").replace('box size=".4 .3 .1"', 'mesh filename="box.dae"');
   writeFileSync(join(folder, "two-given.urdf"), two.replace("a/box.dae", "./box.ply"));
