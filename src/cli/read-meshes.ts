@@ -30,7 +30,7 @@ const readByAssimp: Conversion = {
   what: ["a mesh that MuJoCo does not read is", "meshes that MuJoCo does not read are"],
 };
 
-/** An OBJ of several objects, of which MuJoCo takes one, as one. */
+/** An OBJ of several objects, of which MuJoCo measures the volume of the first alone, as one. */
 const joined = (stem: string): Conversion => ({
   isFor: (name, bytes) => /\.obj$/i.test(name) && stemOf(name) === stem && /^o\b/m.test(asText(bytes)),
   toObj: async (_, bytes) =>

@@ -90,7 +90,7 @@ test.each([
   center.forEach((x, i) => expect(model.geom_pos[3 * geom + i]).toBeCloseTo(x, 5));
 });
 
-test("an OBJ of several objects, of which MuJoCo takes one, is one", async () => {
+test("an OBJ of several objects, of which MuJoCo measures the first, is one", async () => {
   const lines = faces.map((face) => `f ${face.map((i) => `${i + 1}//1`).join(" ")}`);
   const text = `${corners.map((corner) => `v ${corner.join(" ")}`).join("\n")}\nvn 0 0 1\no side\n${lines[0]}\no rest\n${lines.slice(1).join("\n")}\n`;
   writeFileSync(join(folder, "several.obj"), text);
