@@ -267,3 +267,33 @@ describe("mistakes", () => {
     expect(() => planSimulation(model, { numEnvs: 1, limits: limits as never })).toThrow(message);
   });
 });
+
+describe("limits of joints that servos hold, which worlds pass over", () => {
+  const servos = IN_XML.replaceAll(
+    /<motor (joint="\w+") gear="-?\d+"\/>/g,
+    `<position $1 kp="30" kv="1" ctrlrange="-1 1"/>`,
+  );
+  // first worlds are at no limit, others at one or more
+  const controls = Array.from({ length: 6 }, (_, w) => [0, 1, 2].map((k) => (w > k ? 0.9 : 0) * (k === 1 ? -1 : 1)));
+
+  test("each world has the bits that it has by itself, and MuJoCo's steps", async () => {
+    const model = await loadModel(servos);
+    const run = async (ctrl: readonly number[][]) => {
+      await using sim = await createSimulation(model, { numEnvs: ctrl.length, device: "wasm", outputs: ["nefc"] });
+      await sim.setState({ ctrl: ctrl.flat() });
+      sim.step(60);
+      return sim.getState(["qpos", "qvel", "nefc"]);
+    };
+    const all = await run(controls);
+    expect(all.nefc[0]).toBeLessThan(all.nefc[5]);
+    for (const [w, ctrl] of controls.entries()) {
+      const own = await run([ctrl]);
+      for (const name of ["qpos", "qvel"] as const) {
+        const size = own[name].length;
+        expect(all[name].subarray(w * size, (w + 1) * size)).toEqual(own[name]);
+      }
+    }
+    const { verdict } = await compareWithMuJoCo(model, { device: "wasm", steps: 30, envs: 4, seed: 1 });
+    expect(verdict.reasons).toEqual([]);
+  });
+});

@@ -1,9 +1,11 @@
 // rows of joints or dofs that are alike: one dof each, made one after the other or in a runtime loop
 import { array, each, increase, table, variable, when } from "../../trace/control.ts";
 import { div, isNode, lt, min, select, sub, type Int, type Scalar } from "../../trace/scalar.ts";
+import { current } from "../../trace/graph.ts";
 import { mjtConstraint } from "../../model/enums.ts";
 import { compliance, impedance, impedanceCurves, impedanceNumbers, references, regularizer } from "./impedance.ts";
 import { isDiscrete } from "./metric-weights.ts";
+import { limitsAreRare } from "./rare-limits.ts";
 import { makeRowOf, type Row, type Rows } from "./rows.ts";
 import { Field, scalarTable, type WorldData, type ModelView } from "../view.ts";
 
@@ -85,6 +87,7 @@ export function limitRows(m: ModelView, d: WorldData, joints: readonly number[])
     return { row, sign };
   };
 
+  const isRare = current().roomy && limitsAreRare(model);
   const rows: Row[] = [];
   const [pos, sign, D, aref] = ["pos", "sign", "D", "aref"].map((name) => new Field(`limit_${name}`, count));
   const list = array("limit_active", count, "i32");
@@ -92,7 +95,7 @@ export function limitRows(m: ModelView, d: WorldData, joints: readonly number[])
   each(count, (k) => {
     const { row, sign: toward } = made(k);
     if (!isNode(k)) {
-      rows.push(row);
+      rows.push({ ...row, isRare });
       return;
     }
     pos.set(k, row.pos);

@@ -48,6 +48,8 @@ export interface Row {
   readonly jac: readonly { readonly dof: Int; readonly value: Scalar }[];
   /** Whether the row exists in this state; an absent row has D = 0. */
   readonly active: Bool;
+  /** Whether it is seldom there, so that worlds branch about it. */
+  readonly isRare?: boolean;
   /** 1 / R (efc_D), 0 while absent. */
   readonly D: Scalar;
   readonly R: Scalar;
@@ -75,25 +77,43 @@ export type Rows = readonly (Row | RowLoop)[];
 
 /**
  * Runs `body` for each row, in a runtime loop if rows are in one; that leaves out rows that do not exist now. So does a kernel of a
- * world by itself with the rows of an equality that is not active: what they add is zero.
+ * world by itself with the rows of an equality that is not active, and one of a CPU with limits that are seldom reached: what
+ * they add is zero.
  */
 export function eachRow(rows: Rows, body: (row: Row) => void): void {
   for (const [k, r] of rows.entries()) {
     if ("count" in r) {
-      const { count, place } = r.active ?? { count: r.count, place: (k: Int) => k };
-      loop(count, (k) => body(r.at(place(k))), { label: "rows" });
-    } else if (!isBranch(r)) body(r);
-    else if (!sharesBranch(rows[k - 1], r)) {
+      const { count, place } = r.active ?? { count: r.count, place: (i: Int) => i };
+      loop(count, (i) => body(r.at(place(i))), { label: "rows" });
+      continue;
+    }
+    const isAlike = isBranch(r) ? sharesBranch : isSkipped(r) ? areSkipped : undefined;
+    if (!isAlike) body(r);
+    else if (!isAlike(rows[k - 1], r)) {
       const rest = rows.slice(k) as Row[];
-      const end = rest.findIndex((other) => !sharesBranch(r, other));
-      when(r.active, () => rest.slice(0, end < 0 ? rest.length : end).forEach(body));
+      const end = rest.findIndex((other) => !isAlike(r, other));
+      const together = rest.slice(0, end < 0 ? rest.length : end);
+      if (isAlike === sharesBranch) when(r.active, () => together.forEach(body));
+      else eachSkipped(together, body);
     }
   }
 }
 
+type MaybeRow = Row | RowLoop | undefined;
+
+const isRow = (r: MaybeRow): r is Row => r !== undefined && !("count" in r);
 const isBranch = (row: Row): boolean => current().wide && row.kind === "equality" && isNode(row.active);
-const sharesBranch = (a: Row | RowLoop | undefined, b: Row | RowLoop): boolean =>
-  a !== undefined && !("count" in a) && !("count" in b) && isBranch(a) && isBranch(b) && a.active === b.active;
+const sharesBranch = (a: MaybeRow, b: MaybeRow): boolean =>
+  isRow(a) && isRow(b) && isBranch(a) && isBranch(b) && a.active === b.active;
+const isSkipped = (row: Row): boolean => row.isRare === true && isNode(row.active);
+const areSkipped = (a: MaybeRow, b: MaybeRow): boolean => isRow(a) && isRow(b) && isSkipped(a) && isSkipped(b);
+
+/** Each in a branch of its own, and several in one around these. */
+function eachSkipped(rows: readonly Row[], body: (row: Row) => void): void {
+  const each = () => rows.forEach((row) => when(row.active, () => body(row)));
+  if (rows.length > 1) when(rows.map((row) => row.active).reduce(or), each);
+  else each();
+}
 
 /** Every row, at constant places. */
 export const listRows = (rows: Rows): Row[] =>
