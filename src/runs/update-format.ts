@@ -1,5 +1,6 @@
 // what a bundle of an update may hold: its manifest, its config, and arenas as long as the learner's own
 import { CorralError } from "../core/errors.ts";
+import { floatsOf } from "../core/float32.ts";
 import { formatBytes } from "../core/units.ts";
 import {
   anyNumber,
@@ -23,6 +24,8 @@ import type { UpdateEvidence } from "../rl/ppo/evidence.ts";
 import { dqnShape, planDqnLearner } from "../rl/dqn/arenas.ts";
 import { dqnConfig, type DqnConfig } from "../rl/dqn/config.ts";
 import { REPLAY_ALGOS, type BatchConfig, type BatchEvidence } from "../rl/replay/evidence.ts";
+import { padTo } from "../rl/networks/networks.ts";
+import { transitionSizes } from "../rl/replay/arenas.ts";
 import { planSacLearner, sacShape } from "../rl/sac/arenas.ts";
 import { sacConfig, type SacConfig } from "../rl/sac/config.ts";
 import { planSacDiscreteLearner, sacDiscreteShape } from "../rl/sac-discrete/arenas.ts";
@@ -165,7 +168,32 @@ export function readEvidence(
   for (const [name, { length }] of Object.entries(arenas))
     if (sizes.get(name) !== length)
       throw new Mismatch(["arenas", name, "length"], length, `${sizes.get(name) ?? 0} words`);
+  const isOfChoices = "half" in about ? about.algo !== "sac" : env.head === "categorical";
+  if (isOfChoices) assertChoices(about, config, arenas);
   return { about, evidence: { ...about, config, arenas } as AnyEvidence };
+}
+
+/** Kernels look for what an action stands for at its number: each must be one of those that there are. */
+function assertChoices({ env, ...about }: UpdateBundleAbout, config: AnyConfig, arenas: AnyEvidence["arenas"]): void {
+  const assertOne = (arena: string, at: number, action: number, count: number): void => {
+    if (!Number.isInteger(action) || action < 0 || action >= count)
+      throw new Mismatch(["arenas", arena, at], action, `an action from 0 to ${count - 1}`);
+  };
+  const outputs = env.alternatives.reduce((sum, count) => sum + count, 0);
+  if (env.outputs !== outputs)
+    throw new Mismatch(["env", "outputs"], env.outputs, `${outputs}, one of each alternative`);
+  if ("half" in about) {
+    if (about.algo === "dqn" && about.half !== "critics")
+      throw new Mismatch(["half"], about.half, "critics, of which DQN has one");
+    const { row4, obs4 } = transitionSizes(env, config as BatchConfig);
+    const numbers = floatsOf(arenas.batch);
+    for (let at = 8 * obs4; at < numbers.length; at += 4 * row4) assertOne("batch", at, numbers[at], env.outputs);
+  } else {
+    const { rollout_actions: words } = arenas;
+    const stride = padTo(env.actions, 4);
+    for (let at = 0; at < words.length; at += stride)
+      env.alternatives.forEach((count, d) => assertOne("rollout_actions", at + d, words[at + d], count));
+  }
 }
 
 /** Arenas that are executed and compared. */

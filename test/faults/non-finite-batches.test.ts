@@ -7,6 +7,8 @@ import "../../envs/index.ts";
 import type { Algorithm, AlgorithmSnapshot } from "../../src/rl/algorithm.ts";
 import { BUNDLES } from "../../src/runs/folder.ts";
 import { TrainingRun } from "../../src/runs/train.ts";
+import { readUpdateBundle } from "../../src/runs/update-bundle.ts";
+import { readEvidence } from "../../src/runs/update-format.ts";
 import { corralInside } from "../support/cli-inside.ts";
 import { holdDevice } from "../support/hold-device.ts";
 import { trainRun } from "../support/runs.ts";
@@ -85,6 +87,37 @@ test.each(CASES)("$algo of $env, $spoils spoilt", async ({ algo, env, spoils, co
   expect(replay).toMatchObject({ identical: true, recorded: "loss", halted: "loss", first });
   expect(replay.bad.map(({ name }) => name)).toContain(then);
   expect((await corralInside(["replay", bundleOf(folder)])).stdout).toContain("in minibatch 1 of 3, by its loss");
+});
+
+test("a bundle whose actions no kernel may look for is refused", async () => {
+  const folder = join(root, "strange");
+  const config = { ...SIZES, learningRate: 1e38 };
+  const options = { algo: "dqn", numEnvs: 4, steps: 400, evalEnvs: 2, config, env: { device: "wasm" } } as const;
+  await using run = await TrainingRun.create("CartPole", options);
+  await expect(trainRun(folder, run)).rejects.toMatchObject({ code: "non-finite-update" });
+  const { about, evidence } = readUpdateBundle(bundleOf(folder));
+  const { env, arenas } = evidence;
+  expect(readEvidence({ ...about }, arenas).evidence).toEqual(evidence);
+  expect(() => readEvidence({ ...about, half: "policy" }, arenas)).toThrow('half is "policy"; it is critics');
+  for (const action of [4e9, 2, -1, 0.5, NaN]) {
+    const batch = arenas.batch.slice();
+    new Float32Array(batch.buffer)[2 * 4 * Math.ceil(env.observations / 4)] = action;
+    expect(() => readEvidence({ ...about }, { ...arenas, batch })).toThrow("it is an action from 0 to 1");
+  }
+});
+
+test("so is one of PPO", async () => {
+  const folder = join(root, "strange-ppo");
+  const config = { rolloutSteps: 8, hidden: [8], learningRate: 1e38, schedule: "constant" } as const;
+  await using run = await TrainingRun.create("CartPole", { numEnvs: 4, evalEnvs: 2, config, env: { device: "wasm" } });
+  await expect(trainRun(folder, run)).rejects.toMatchObject({ code: "non-finite-update" });
+  const { about, evidence } = readUpdateBundle(bundleOf(folder));
+  const rollout_actions = evidence.arenas.rollout_actions.slice();
+  rollout_actions[4] = 2;
+  const arenas = { ...evidence.arenas, rollout_actions };
+  expect(() => readEvidence({ ...about }, arenas)).toThrow(
+    "arenas.rollout_actions[4] is 2; it is an action from 0 to 1",
+  );
 });
 
 const FLAGS = "--envs 4 --hidden 8 --eval-envs 2 --steps 400 --batch-size 16 --buffer-size 400 --learning-starts 32";
