@@ -11,6 +11,7 @@ import type { Model } from "../model/model.ts";
 import { hasLongSensors } from "../model/long-sensors.ts";
 import { leftOutIds } from "./fixed-ids.ts";
 import { formOf, hasLoops, type KernelForm } from "./form.ts";
+import { sameFrames } from "./same-frames.ts";
 import { assertDeclared } from "./stages.ts";
 
 /** Reads of flat data in rows; `i` counts rows of the accessor's width. */
@@ -323,7 +324,8 @@ export function modelView(model: Model, perWorld: PerWorld = new Map()): ModelVi
     tolerance: param("tolerance"),
     ls_tolerance: param("ls_tolerance"),
   };
-  for (const [name, value] of Object.entries(model)) {
+  const places = current().exact ? sameFrames(model, perWorld) : {};
+  for (const [name, value] of Object.entries({ ...model, ...places })) {
     if (name in view) continue;
     if (value instanceof Float64Array) view[name] = new Column(name, value, "f32", perWorld.get(name));
     else if (value instanceof Int32Array || value instanceof Uint8Array) view[name] = new Column(name, value, "i32");

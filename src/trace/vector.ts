@@ -1,8 +1,11 @@
 // vectors, quaternions and matrices as tuples of scalars; quaternions are (w, x, y, z), matrices row-major
+import { current } from "./graph.ts";
 import {
+  abs,
   add,
   div,
   dotn,
+  gt,
   isNode,
   lt,
   max,
@@ -79,7 +82,9 @@ export function normalizeQuat(q: Quat): Quat {
   }
   const short = lt(length, MINVAL);
   const inverse = div(1, max(length, MINVAL));
-  return q.map((x, i) => select(short, i === 0 ? 1 : 0, mul(x, inverse))) as never;
+  // float64 tells a quaternion that is one but for rounding, which MuJoCo leaves as it is
+  const scale = current().exact ? select(gt(abs(sub(length, 1)), MINVAL), inverse, 1) : inverse;
+  return q.map((x, i) => select(short, i === 0 ? 1 : 0, mul(x, scale))) as never;
 }
 
 /** The rotation matrix of q (mju_quat2Mat). */

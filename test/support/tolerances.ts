@@ -397,3 +397,4 @@ export const cylinderPlaces = {
 } satisfies Record<string, Tolerance>;
 export const hullPaths: Tolerance = { value: 0.99, reason: "poses with MuJoCo's contacts: in others corners tie" };
 export const capsOnCorners: Tolerance = { value: 0.75, reason: "poses with MuJoCo's contacts: others hang on a rim" };
+export const keptFour: Tolerance = { value: 0.4, reason: "poses with MuJoCo's contacts: of equal areas float64 picks" };

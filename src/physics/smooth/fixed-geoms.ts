@@ -1,10 +1,13 @@
 // geoms that nothing moves but where worlds put their bodies: their frames are numbers beside these places, and take no memory
 import { array, table, variable, type LocalArray, type Variable } from "../../trace/control.ts";
+import { current } from "../../trace/graph.ts";
 import { add, isNode, type Int } from "../../trace/scalar.ts";
-import { add3, quatToMat, rotate, type Vec3 } from "../../trace/vector.ts";
+import { add3, quatToMat, type Vec3 } from "../../trace/vector.ts";
 import { product } from "../../core/quaternion.ts";
 import { quatAt, steadyBodies } from "../collision/steady-geoms.ts";
 import { fixedIds, leftOutIds } from "../fixed-ids.ts";
+import { sameFrames } from "../same-frames.ts";
+import { carried } from "./carried.ts";
 import { ownFields, type LeftOut, type ModelView, type WorldData } from "../view.ts";
 
 /** What there is of a geom beside a body whose place worlds have of their own, or beside the world's origin (m). */
@@ -19,19 +22,21 @@ export interface FixedFrame {
 export const fixedGeoms = (m: ModelView): readonly number[] => fixedIds(m.model, ownFields(m));
 
 /** The frames of geoms that `fixedGeoms` names. */
-export function fixedFrames({ model, body_pos }: ModelView, geoms: readonly number[]): FixedFrame[] {
+export function fixedFrames(m: ModelView, geoms: readonly number[]): FixedFrame[] {
+  const { model, body_pos } = m;
+  const { geom_pos, geom_quat } = current().exact ? sameFrames(model, ownFields(m)) : model;
   const { frames } = steadyBodies(model);
   const row = (values: Float64Array, i: number) => Array.from(values.subarray(3 * i, 3 * i + 3)) as never as Vec3;
   const places: Vec3[] = [[0, 0, 0]];
   for (let b = 1; b < model.nbody; b++) {
     const parent = model.body_parentid[b];
-    places[b] = add3(places[parent], rotate(frames[parent], row(model.body_pos, b)));
+    places[b] = add3(places[parent], carried(frames[parent], row(model.body_pos, b)));
   }
   return geoms.map((geom) => {
     const body = model.geom_bodyid[geom];
-    const own = rotate(frames[body], row(model.geom_pos, geom));
+    const own = carried(frames[body], row(geom_pos, geom));
     const at = (body_pos.isOwn ? own : add3(places[body], own)) as readonly number[];
-    const mat = quatToMat(product(frames[body], quatAt(model.geom_quat, geom))) as readonly number[];
+    const mat = quatToMat(product(frames[body], quatAt(geom_quat, geom))) as readonly number[];
     return { geom, body: body_pos.isOwn ? body : 0, at, mat };
   });
 }

@@ -15,6 +15,7 @@ import {
   type Vec3,
 } from "../../trace/vector.ts";
 import { mjtJoint } from "../../model/enums.ts";
+import { carried } from "./carried.ts";
 import { leaveOutFixed } from "./fixed-geoms.ts";
 import { eachBodyDown, eachJoint } from "./each-body.ts";
 import type { WorldData, ModelView } from "../view.ts";
@@ -57,7 +58,7 @@ export function kinematics(m: ModelView, d: WorldData): void {
   eachBodyDown(m, (i, parent) => bodyFrame(m, d, i, parent));
 
   each(m.nbody, (i) => {
-    d.xipos.setRow(i, add3(d.xpos.vec3(i), rotate(d.xquat.quat(i), m.body_ipos.vec3(i))));
+    d.xipos.setRow(i, add3(d.xpos.vec3(i), carried(d.xquat.quat(i), m.body_ipos.vec3(i))));
     d.ximat.setRow(i, quatToMat(mulQuat(d.xquat.quat(i), m.body_iquat.quat(i))));
   });
   const moving = leaveOutFixed(m, d);
@@ -88,7 +89,7 @@ function attach(
 
 /** The frame of what has a place and a quaternion beside its body. */
 export const attached = (xpos: Vec3, xquat: Quat, pos: Vec3, quat: Quat): { pos: Vec3; mat: Mat3 } => ({
-  pos: add3(xpos, rotate(xquat, pos)),
+  pos: add3(xpos, carried(xquat, pos)),
   mat: quatToMat(mulQuat(xquat, quat)),
 });
 
@@ -100,7 +101,7 @@ function bodyFrame(m: ModelView, d: WorldData, i: Int, parent: Int): void {
     const quat = d.xquat.quat(parent);
     // those that worlds draw are no unit quaternions
     const own = m.body_quat.isOwn ? normalizeQuat(m.body_quat.quat(i)) : m.body_quat.quat(i);
-    frame.set(add3(d.xpos.vec3(parent), rotate(quat, m.body_pos.vec3(i))), mulQuat(quat, own));
+    frame.set(add3(d.xpos.vec3(parent), carried(quat, m.body_pos.vec3(i))), mulQuat(quat, own));
   };
   if (m.nmocap === 0) fixed();
   else {

@@ -1,34 +1,26 @@
 // which corners of a polygon meet a plane: those of a large quadrilateral, chosen in float64 before anything is traced
 import { madeOnce } from "../../../core/made-once.ts";
 import type { Hulls } from "../../../model/hulls.ts";
+import { quadrilateralArea } from "../quadrilateral-area.ts";
 
 /** Corners beside the first that meet a plane. */
 export const OTHERS = 3;
 
-/** Twice the area of the triangle of three points [3 * points]: hulls have many corners, so that no list is made of them. */
-function twice(points: Float64Array, a: number, c: number, p: number): number {
-  const [u, v, w] = [points[c] - points[a], points[c + 1] - points[a + 1], points[c + 2] - points[a + 2]];
-  const [x, y, z] = [points[p] - points[a], points[p + 1] - points[a + 1], points[p + 2] - points[a + 2]];
-  return Math.sqrt((y * w - z * v) ** 2 + (z * u - x * w) ** 2 + (x * v - y * u) ** 2);
-}
-
 /**
- * Of the corners of a polygon, counted from `start`, three that make a large quadrilateral with it: the last goes round as long as
- * the area grows, the two before it follow, and none passes the next. Areas of polygons from files tie to float32's last place.
+ * Of the corners of a polygon, counted from `start`, three that make a large quadrilateral with it: the last goes on round as long
+ * as the area grows, and the two before it follow. Areas of polygons from files tie to float32's last place.
  */
 function widest(points: Float64Array, start: number): [number, number, number] {
   const count = points.length / 3;
   const place: [number, number, number] = [1, 2, 3];
   const at = (i: number) => 3 * ((start + i) % count);
-  const of = (b: number, c: number, d: number) =>
-    twice(points, at(0), at(c), at(b)) + twice(points, at(0), at(c), at(d));
-  let most = of(...place);
+  const area = () => quadrilateralArea(points, at(0), at(place[0]), at(place[1]), at(place[2]));
+  let most = area();
   const advance = (which: number, then: () => void): void => {
     for (;;) {
       const before = place[which];
-      if (before + 1 === (which === 2 ? count : place[which + 1])) return;
-      place[which] = before + 1;
-      const larger = of(place[0], place[1], place[2]);
+      place[which] = (before + 1) % count;
+      const larger = area();
       if (!(larger > most)) {
         place[which] = before;
         return;

@@ -40,7 +40,7 @@ import { mjtGeom } from "../../../model/enums.ts";
 import { makeFrame } from "../colliders/frame.ts";
 import { DISTINCT, movedBy, SEARCHES, turned, turnOf } from "../colliders/turned.ts";
 import { locate, searching, type Finder, type Located } from "./distance.ts";
-import { CAP_CORNERS } from "./faces.ts";
+import { CAP_CORNERS, inTheWorld } from "./faces.ts";
 import { manifold } from "./manifold.ts";
 import { marginSearch } from "./margin-search.ts";
 import { searchedFromOneCentre } from "./one-centre.ts";
@@ -229,9 +229,15 @@ export function convexContacts(
       if (faces !== false && several !== false)
         when(and(several, faces), () => {
           const { pair, found: best } = found;
-          const swapped = manifold(pair, best, [scratch.w, scratch.a], (dist, at, along) =>
-            contacts.push(mul(dist, found.size), found.place(at), mulMatVec(p.mat, along)),
-          );
+          const buffers = [scratch.w, scratch.a] as const;
+          const swapped = current().exact
+            ? manifold(pair, best, buffers, (...contact) => contacts.push(...contact), {
+                pair: inTheWorld(p, q),
+                place: found.place,
+              })
+            : manifold(pair, best, buffers, (dist, at, along) =>
+                contacts.push(mul(dist, found.size), found.place(at), mulMatVec(p.mat, along)),
+              );
           normal.setIf(swapped, neg3(found.normal));
         });
       if (turns === false) when(eq(contacts.count, 0), () => contacts.push(found.dist, pos, normal.get()));

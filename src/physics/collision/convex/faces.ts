@@ -38,10 +38,14 @@ import {
 import { mjtGeom } from "../../../model/enums.ts";
 import type { Found } from "./record.ts";
 import { vector } from "./registers.ts";
-import { hullVertex, type Core } from "./support.ts";
+import { coreOf, hullVertex, type Core } from "./support.ts";
+import type { ConvexShape } from "./types.ts";
 
 /** MuJoCo takes the cap of a cylinder for a polygon of this many corners. */
 export const CAP_CORNERS = 16;
+/** Cosines of their angles as MuJoCo has them, to fifteen digits: in float64 the last one picks which corners are kept. */
+const [C, UPPER, LOWER, S] = [923879532511287, 707106781186548, 707106781186547, 382683432365090].map((x) => x / 1e15);
+const CAP_COSINES = [1, C, UPPER, S, 0, -S, -LOWER, -C, -1, -C, -UPPER, -S, 0, S, LOWER, C];
 const BOX_CORNERS = 4;
 /** The corners of a box's faces (+x, -x, +y, ...) as MuJoCo lists them; a bit for each positive coordinate. */
 const BOX_FACES = [7, 3, 1, 5, 2, 6, 4, 0, 2, 3, 7, 6, 4, 5, 1, 0, 6, 7, 5, 4, 3, 2, 0, 1];
@@ -54,13 +58,24 @@ const SIDE = 0.1;
 /** Corners this near to the farthest one in height, in sizes of the pair, are level with it: what float32 tells apart. */
 export const LEVEL = 5e-7;
 
-/** Two shapes, the second placed in the frame of the first. */
+/** Two shapes, the second placed in the frame of the first, or both in the world. */
 export interface Placed {
   readonly a: Core;
   readonly b: Core;
   readonly rot: Mat3;
   readonly offset: Vec3;
+  /** Where the first is, if not at the origin. */
+  readonly first?: { readonly rot: Mat3; readonly offset: Vec3 };
 }
+
+/** Two shapes where they are in the world, in m. */
+export const inTheWorld = (a: ConvexShape, b: ConvexShape): Placed => ({
+  a: coreOf("world_a", a, 1),
+  b: coreOf("world_b", b, 1),
+  rot: b.mat,
+  offset: b.pos,
+  first: { rot: a.mat, offset: a.pos },
+});
 
 /** Corners at one height. */
 export interface Level {
@@ -105,7 +120,7 @@ export interface Faces {
   ): { side: Bool; cap: Bool; flush: Bool; face: Int; ends: readonly [Vec3, Vec3] };
 }
 
-export function facesOf({ a, b, rot, offset }: Placed): Faces {
+export function facesOf({ a, b, rot, offset, first }: Placed): Faces {
   const pick = <T extends Scalar>(side: Int, x: T, y: T): Scalar => select(eq(side, 0), x, y);
   const whole = (side: Int, x: Int, y: Int): Int => select(eq(side, 0), x, y, "i32");
   const is = (side: Int, kind: number): Bool =>
@@ -115,8 +130,10 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
   const [hullA, hullB] = [a.shape.hull, b.shape.hull];
   const tables = (hullA ?? hullB)?.tables;
   const firstPolygon = (side: Int) => whole(side, hullA?.firstPolygon ?? 0, hullB?.firstPolygon ?? 0);
-  const turnOut = (side: Int, v: Vec3): Vec3 => select3(eq(side, 0), v, mulMatVec(rot, v));
-  const place = (side: Int, v: Vec3): Vec3 => select3(eq(side, 0), v, add3(mulMatVec(rot, v), offset));
+  const turnFirst = (v: Vec3): Vec3 => (first ? mulMatVec(first.rot, v) : v);
+  const placeFirst = (v: Vec3): Vec3 => (first ? add3(turnFirst(v), first.offset) : v);
+  const turnOut = (side: Int, v: Vec3): Vec3 => select3(eq(side, 0), turnFirst(v), mulMatVec(rot, v));
+  const place = (side: Int, v: Vec3): Vec3 => select3(eq(side, 0), placeFirst(v), add3(mulMatVec(rot, v), offset));
   const signs = (bits: Int): Vec3 =>
     [1, 2, 4].map((bit) => select(eq(band(toU32(bits), bit), 0), -1, 1)) as unknown as Vec3;
   const hasHull = possible(mjtGeom.MESH) && tables !== undefined && tables.mostCorners > 0;
@@ -129,10 +146,7 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
     when(is(side, mjtGeom.MESH), () => out.set(hull()));
     return out.get();
   };
-  const cosine = table(
-    "cap_cosine",
-    Array.from({ length: CAP_CORNERS }, (_, k) => Math.cos((2 * Math.PI * k) / CAP_CORNERS)),
-  );
+  const cosine = table("cap_cosine", CAP_COSINES);
   const boxCorners = table("box_corner", BOX_FACES, "i32");
   const boxCorner = (face: Int, k: Int): Int => boxCorners(min(add(mul(face, BOX_CORNERS), k), BOX_FACES.length - 1));
   const hullCorner = (side: Int, face: Int, k: Int): Int => {
@@ -210,10 +224,11 @@ export function facesOf({ a, b, rot, offset }: Placed): Faces {
       const at = signs(boxCorner(face, k));
       const top = eq(face, 1);
       // from the first axis on, clockwise seen from outside
-      const i = min(select(and(top, gt(k, 0)), max(sub(CAP_CORNERS, k), 0), k, "i32"), CAP_CORNERS - 1);
+      const i = min(k, CAP_CORNERS - 1);
       const quarter = add(i, (3 * CAP_CORNERS) / 4);
-      const j = select(lt(quarter, CAP_CORNERS), quarter, sub(quarter, CAP_CORNERS), "i32");
-      const cap: Vec3 = [mul(h[0], cosine(i)), mul(h[0], cosine(j)), select(top, h[2], neg(h[2]))];
+      const sine = cosine(select(lt(quarter, CAP_CORNERS), quarter, sub(quarter, CAP_CORNERS), "i32"));
+      const y = mul(h[0], sine);
+      const cap: Vec3 = [mul(h[0], cosine(i)), select(top, neg(y), y), select(top, h[2], neg(h[2]))];
       const box = h.map((x, c) => mul(x, at[c])) as unknown as Vec3;
       const ofHull = () => scale3(tables!.vertex(hullCorner(side, face, k)), a.perSize);
       return place(side, orOfHull(side, select3(isCylinder(side), cap, box), ofHull));

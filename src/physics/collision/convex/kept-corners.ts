@@ -1,18 +1,12 @@
 // which four corners of a hull's polygon are kept where all of it lies on a face: chosen in float64 before anything is traced
 import { madeOnce } from "../../../core/made-once.ts";
 import type { Hulls } from "../../../model/hulls.ts";
+import { quadrilateralArea } from "../quadrilateral-area.ts";
 
 /** Corners of a polygon beyond which the search is left to the kernel: it takes time with their square. */
 const MOST_CORNERS = 64;
 /** Bits of each of the four numbers. */
 export const KEPT_BITS = 8;
-
-/** Twice the area of the triangle of three points [3 * points]: hulls have many corners, so that no list is made of them. */
-function crossed(points: Float64Array, a: number, p: number, q: number): number {
-  const [x, y, z] = [points[p] - points[a], points[p + 1] - points[a + 1], points[p + 2] - points[a + 2]];
-  const [u, v, w] = [points[q] - points[a], points[q + 1] - points[a + 1], points[q + 2] - points[a + 2]];
-  return Math.hypot(y * w - z * v, z * u - x * w, x * v - y * u);
-}
 
 /** The search of `largestQuadrilateral` among corners [3 * corners] in their order, from `start` on. */
 function kept(points: Float64Array, start: number): number[] {
@@ -20,7 +14,7 @@ function kept(points: Float64Array, start: number): number[] {
   const next = (i: number) => (i + 1) % n;
   const area = (at: readonly number[]) => {
     const [a, b, c, d] = [0, 1, 2, 3].map((k) => 3 * ((start + at[k]) % n));
-    return crossed(points, a, b, c) + crossed(points, a, c, d);
+    return quadrilateralArea(points, a, b, c, d);
   };
   let at = [0, 1, 2, 3];
   let [best, most, moves] = [at, area(at), 3];

@@ -18,6 +18,7 @@ import {
   not,
   or,
   select,
+  square,
   sub,
   type Bool,
   type Int,
@@ -25,6 +26,7 @@ import {
 } from "../../../trace/scalar.ts";
 import { current } from "../../../trace/graph.ts";
 import {
+  add3,
   addScaled3,
   cross,
   dot3,
@@ -36,9 +38,10 @@ import {
   type Vec3,
 } from "../../../trace/vector.ts";
 import { unit } from "./directions.ts";
-import { facesOf, type Placed } from "./faces.ts";
+import { CAP_CORNERS, facesOf, type Placed } from "./faces.ts";
+import { KEPT_BITS } from "./kept-corners.ts";
 import { ALONG, meeting, MOST_FACES, OPPOSED } from "./meeting.ts";
-import type { Found } from "./record.ts";
+import { NONE, type Found } from "./record.ts";
 import { largestQuadrilateral } from "./quadrilateral.ts";
 import { cornerAt, vector, type Corners } from "./registers.ts";
 
@@ -50,18 +53,34 @@ const ABOVE = 1e-6;
 const MOST_EDGES = 1 << 16;
 const UNRANKED = MOST_FACES * MOST_EDGES;
 
+/** Corners of a cap are this near to its rim, as a share of the square of its radius; places between them are not. */
+const RIM = 1 - 1e-4;
+/**
+ * Of a cap of which all is left the corners 0, 4, 8 and 12 are kept: several quadrilaterals have one area, of which the last
+ * place of float64 picks one, this one most often.
+ */
+const CAP_KEPT = [0, 4, 8, 12].reduce((word, corner, k) => word | (corner << (KEPT_BITS * k)), 0);
+
 const put = (of: Corners, i: Int, v: Vec3): void => v.forEach((x, k) => of[k].set(i, x));
 
+/** Where faces are clipped in float64: in the world, by the steps that MuJoCo takes, as its rounding picks among areas that tie. */
+export interface World {
+  readonly pair: Placed;
+  /** Leads there from the frame of the first shape and units of the pair. */
+  place(v: Vec3): Vec3;
+}
+
 /**
- * Calls `emit` with each corner (distance, position, normal, in the frame of the first shape and units of the pair), or
- * never where no faces meet. Returns whether an edge of the first shape lies along a face of the second and none of it is
- * over that: then MuJoCo has the deepest points of one shape for those of the other.
+ * Calls `emit` with each corner (distance, position, normal, in the frame of the first shape and units of the pair, or in
+ * the `world`), or never where no faces meet. Returns whether an edge of the first shape lies along a face of the second
+ * and none of it is over that: then MuJoCo has the deepest points of one shape for those of the other.
  */
 export function manifold(
   pair: Placed,
   deepest: Found,
   buffers: readonly [Corners, Corners],
   emit: (dist: Scalar, pos: Vec3, normal: Vec3) => void,
+  world?: World,
 ): Bool {
   const faces = facesOf(pair);
   const {
@@ -172,18 +191,20 @@ export function manifold(
   });
 
   when(ne(found.get(), 0), () => {
+    const { normal, corner: cornerOf } = world ? facesOf(world.pair) : faces;
+    const [start, end] = ends.map((of) => (world ? world.place(of.get()) : of.get()));
     const isEdge = eq(found.get(), 2);
     const reference = select(isEdge, sub(1, edgeOf.get()), 0, "i32");
     const face = chosen[0].get();
-    const up = faces.normal(reference, face);
-    const corner = (k: Int) => faces.corner(reference, face, k);
+    const up = normal(reference, face);
+    const corner = (k: Int) => cornerOf(reference, face, k);
     const [polygon, clipped] = buffers;
     const room = polygon[0].length;
     const count = variable("polygon_n", 0, "i32");
     count.set(select(isEdge, 2, min(faces.corners(1, chosen[1].get()), room), "i32"));
     loop(count.get(), (k) => {
-      const edge = select3(eq(k, 0), ends[0].get(), ends[1].get());
-      put(polygon, k, select3(isEdge, edge, faces.corner(1, chosen[1].get(), k)));
+      const edge = select3(eq(k, 0), start, end);
+      put(polygon, k, select3(isEdge, edge, cornerOf(1, chosen[1].get(), k)));
     });
 
     const sides = faces.corners(reference, face);
@@ -203,7 +224,9 @@ export function manifold(
       sides,
       (e) => {
         const from = corner(e);
-        const inward = unit(cross(sub3(corner(select(eq(add(e, 1), sides), 0, add(e, 1), "i32")), from), up));
+        // two rounded steps that cancel but for their rounding, as MuJoCo has them
+        const upright = world ? sub3(add3(from, up), from) : up;
+        const inward = unit(cross(sub3(corner(select(eq(add(e, 1), sides), 0, add(e, 1), "i32")), from), upright));
         const height = (x: Vec3) => dot3(inward, sub3(x, from));
         made.set(0);
         loop(count.get(), (i) => {
@@ -212,8 +235,12 @@ export function manifold(
           const [dp, dq] = [height(p), height(q)];
           const [inP, inQ] = [gt(dp, -inside), gt(dq, -inside)];
           const cuts = or(and(inP, not(inQ)), and(inQ, not(inP)));
-          const t = min(max(div(dp, select(cuts, sub(dp, dq), 1)), 0), 1);
-          push(cuts, addScaled3(p, t, sub3(q, p)));
+          const along = sub3(q, p);
+          if (world) {
+            const rise = dot3(inward, along);
+            const t = div(sub(dot3(inward, from), dot3(inward, p)), select(cuts, rise, 1));
+            push(and(cuts, and(ge(t, 0), le(t, 1))), addScaled3(p, t, along));
+          } else push(cuts, addScaled3(p, min(max(div(dp, select(cuts, sub(dp, dq), 1)), 0), 1), along));
           push(inQ, q);
           whole?.set(select(inQ, whole.get(), 0, "i32"));
         });
@@ -224,10 +251,14 @@ export function manifold(
     );
 
     // what is below the face
+    const mayBeRound = !current().exact && faces.isCylinder(0) !== false;
     const base = corner(0);
     made.set(0);
+    const rim = variable("cap_rim", NONE);
+    if (mayBeRound) rim.set(select(faces.isCylinder(0), NONE, 0));
     loop(count.get(), (i) => {
       const p = cornerAt(polygon, i);
+      if (mayBeRound) rim.set(min(rim.get(), add(square(p[0]), square(p[1]))));
       push(le(dot3(sub3(p, base), up), 0), p);
     });
     const kept = made.get();
@@ -237,8 +268,8 @@ export function manifold(
       // along the second shape's face, or the first's where the second has the edge
       const along = select3(
         eq(edgeOf.get(), 1),
-        faces.normal(0, face),
-        neg3(faces.normal(1, select(isEdge, face, chosen[1].get(), "i32"))),
+        normal(0, face),
+        neg3(normal(1, select(isEdge, face, chosen[1].get(), "i32"))),
       );
       const back = select(eq(edgeOf.get(), 0), -0.5, 0.5);
       emit(dist, addScaled3(p, mul(back, abs(dist)), along), along);
@@ -270,7 +301,11 @@ export function manifold(
       });
       return known.get();
     };
-    const four = largestQuadrilateral(clipped, kept, chooses, whole && keptOf());
+    const known = whole && keptOf();
+    // all of a cap is left: its corners and no others
+    const isCap = and(eq(kept, CAP_CORNERS), gt(rim.get(), mul(RIM, square(pair.a.half[0]))));
+    const keptAs = mayBeRound ? select(isCap, CAP_KEPT, known ?? -1, "i32") : known;
+    const four = largestQuadrilateral(clipped, kept, chooses, keptAs);
     const two = farthest(clipped, kept, and(isEdge, gt(kept, 2)));
     loop(min(kept, 4), (i) => {
       const chosenCorner = select(isEdge, two(i), four(i), "i32");

@@ -25,8 +25,8 @@ import { cornerAt, type Corners } from "./registers.ts";
 /** An area must be larger by this factor to be so beyond rounding of float32. */
 const LARGER = 1.0000005;
 
-const twiceArea = ([a, b, c, d]: readonly Vec3[]): Scalar =>
-  add(norm3(cross(sub3(b, a), sub3(c, a))), norm3(cross(sub3(c, a), sub3(d, a))));
+/** By the diagonals, as MuJoCo has it: of corners that cross it is the difference of two triangles. */
+const twiceArea = ([a, b, c, d]: readonly Vec3[]): Scalar => norm3(cross(sub3(a, c), sub3(b, d)));
 
 /**
  * Indices of four corners: the fourth is moved on while the area grows, then the third, then the second, from each first
