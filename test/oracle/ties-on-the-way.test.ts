@@ -1,8 +1,7 @@
 // links that come deep into hulls, where two ways out tie at every pose: float32 takes either, so that simulations compute in float64
 import { expect, test } from "vitest";
-import { isWide } from "../../src/batch/kernel/wide.ts";
-import { compareWithMuJoCo } from "../../src/compare/compare.ts";
 import { loadModel } from "../../src/model/model.ts";
+import { expectFloat64ByDefault } from "../support/float64-by-default.ts";
 
 const [SIDES, RADIUS, WIDTH] = [4, 0.02, 0.04];
 /** Half sizes of the rod (m). */
@@ -45,15 +44,7 @@ const robot = (start: number, aside = 0): string => `
   </mujoco>`;
 
 test("a rod that comes deep into a housing is stepped in float64, within bounds that float32 is beyond", async () => {
-  const model = await loadModel(robot(DEEP + 0.002));
-  expect(model.restRounding).toBeGreaterThan(1e-4);
-  // a task may start it elsewhere
-  expect(isWide(model, undefined, "none")).toBe(false);
-  const settings = { steps: 30, envs: 3, device: "wasm" } as const;
-  const { arithmetic, verdict } = await compareWithMuJoCo(model, settings);
-  expect(arithmetic).toBe("float64");
-  expect(verdict.reasons).toEqual([]);
-  expect((await compareWithMuJoCo(model, { ...settings, arithmetic: "float32" })).verdict.reasons).not.toEqual([]);
+  await expectFloat64ByDefault(await loadModel(robot(DEEP + 0.002)));
 });
 
 test.each([

@@ -1,8 +1,7 @@
 // chains of equal hulls that lie on each other: which corners meet is less than float32 tells, so that simulations compute in float64
-import { expect, test } from "vitest";
-import { isWide } from "../../src/batch/kernel/wide.ts";
-import { compareWithMuJoCo } from "../../src/compare/compare.ts";
+import { test } from "vitest";
 import { loadModel } from "../../src/model/model.ts";
+import { expectFloat64ByDefault } from "../support/float64-by-default.ts";
 
 const LINKS = 5;
 const [RADIUS, HEIGHT] = [0.02, 0.005];
@@ -37,25 +36,11 @@ function chain(sides: number, radiusOf: (link: number) => number = () => RADIUS)
 test.each([12, 4])(
   "a chain of equal prisms of %i sides is stepped in float64, within bounds that float32 is beyond",
   async (sides) => {
-    const model = await loadModel(chain(sides));
-    expect(model.restRounding).toBeGreaterThan(1e-4);
-    // a task may start it elsewhere
-    expect(isWide(model, undefined, "none")).toBe(false);
-    const settings = { steps: 30, envs: 3, device: "wasm" } as const;
-    const { arithmetic, verdict } = await compareWithMuJoCo(model, settings);
-    expect(arithmetic).toBe("float64");
-    expect(verdict.reasons).toEqual([]);
-    expect((await compareWithMuJoCo(model, { ...settings, arithmetic: "float32" })).verdict.reasons).not.toEqual([]);
+    await expectFloat64ByDefault(await loadModel(chain(sides)));
   },
 );
 
 // no sides tie where it starts; where links have turned some do
 test("a chain of prisms of outlines that float32 tells comes to where it does not", async () => {
-  const model = await loadModel(chain(12, (link) => RADIUS * (1 - 0.01 * link)));
-  expect(model.restRounding).toBeGreaterThan(1e-4);
-  const settings = { steps: 30, envs: 3, device: "wasm" } as const;
-  const { arithmetic, verdict } = await compareWithMuJoCo(model, settings);
-  expect(arithmetic).toBe("float64");
-  expect(verdict.reasons).toEqual([]);
-  expect((await compareWithMuJoCo(model, { ...settings, arithmetic: "float32" })).verdict.reasons).not.toEqual([]);
+  await expectFloat64ByDefault(await loadModel(chain(12, (link) => RADIUS * (1 - 0.01 * link))));
 });
