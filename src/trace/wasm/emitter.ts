@@ -66,9 +66,13 @@ export class Emitter extends Values {
     code.release(list);
   }
 
-  /** Counts a turn of a loop for the lanes that take it; not of short loops, which would take longer by that. */
+  /**
+   * Counts a turn of a loop for the lanes that take it; not of short loops, which would take longer by that, nor where lanes take
+   * turns for other worlds.
+   */
   #count(block: Block, lanes: number | undefined): void {
     if (lanes === undefined || !block.statements.some((s) => s.kind === "when" || s.kind === "loop")) return;
+    if (this.survey.isForOthers(block)) return;
     const { code } = this;
     this.#hasEffort = true;
     code.get(this.#effort).get(lanes).simd("i32x4.sub").set(this.#effort);

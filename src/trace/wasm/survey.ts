@@ -30,6 +30,13 @@ function commonBlock(a: Block, b: Block): Block {
   return at;
 }
 
+/** Whether a block asks which lane it is, but for loops within it. */
+const asksLane = ({ statements }: Block): boolean =>
+  statements.some(
+    (s) =>
+      (s.kind === "let" && s.node.op === "lane") || (s.kind === "when" && (asksLane(s.then) || asksLane(s.otherwise))),
+  );
+
 export class Survey {
   readonly #live: Liveness;
   /** By node: an integer or a condition that all worlds share. */
@@ -48,6 +55,7 @@ export class Survey {
   /** Values by the branch that alone uses them, in program order. */
   readonly #sunk = new Map<Block, TraceNode[]>();
   readonly #blockOf: (Block | undefined)[];
+  readonly #forOthers = new Map<Block, boolean>();
 
   constructor(trace: Trace, live: Liveness) {
     this.#live = live;
@@ -62,6 +70,16 @@ export class Survey {
     for (const nodes of this.#sunk.values()) nodes.reverse();
     this.#visit(trace.root);
     this.#order(trace.root);
+  }
+
+  /** Whether a loop, or one around it, has lanes take items of any world (`pooled.ts`), for which a lane asks which it is. */
+  isForOthers(block: Block): boolean {
+    let known = this.#forOthers.get(block);
+    if (known === undefined) {
+      known = (block.isLoop && asksLane(block)) || (block.parent !== undefined && this.isForOthers(block.parent));
+      this.#forOthers.set(block, known);
+    }
+    return known;
   }
 
   isUniform(a: Operand): boolean {
