@@ -30,8 +30,9 @@ as qvel, accelerations and forces ${B.forceP99} and ${B.forceMax}, and so is qac
 rows equal in number, unless something is within 1e-6 of touching. A step beyond them is accounted for where MuJoCo's own
 result changes half as much under a change of its state by 1e-7 (eight random changes find about half of the largest), or
 of where its geoms lie on their bodies by 1e-15, which is its own rounding, or where a documented difference does it at
-that very state: MuJoCo's solver, or its search for contacts that have no formula, stops short, and run to its end it agrees with corral. The worst of them are listed with the solver's
-iterations and with the error of the same step in corral's float64.
+that very state: MuJoCo's solver, or its search for contacts that have no formula, stops short, and run to its end it
+agrees with corral. The worst of them are listed with the solver's iterations and with the error of the same step in
+corral's float64.
 Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
 `;
 

@@ -56,7 +56,9 @@ export async function loadUrdf(path: string, copy: string, stands = false): Prom
 
 /** A URDF's copy whose joints are as strong as its robot needs, where what they say is too little. */
 export async function strongerUrdf(urdf: LoadedUrdf, copy: string): Promise<LoadedUrdf> {
-  if (urdf.file !== copy) return (await mendedCopy(urdf.file, copy, async (text) => withoutEfforts(text))) ?? urdf;
+  // where the URDF that was given lies in the place of its copy, it is not ours to change
+  if (!urdf.made.includes(copy))
+    return (await mendedCopy(urdf.file, copy, async (text) => withoutEfforts(text))) ?? urdf;
   const { text, note } = withoutEfforts(readText(copy));
   writeOutput(copy, text);
   return { ...urdf, model: await loadModel(copy), mends: [...urdf.mends, note] };

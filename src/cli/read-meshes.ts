@@ -30,12 +30,13 @@ const readByAssimp: Conversion = {
   what: ["a mesh that MuJoCo does not read is", "meshes that MuJoCo does not read are"],
 };
 
-/** An OBJ of several objects, of which MuJoCo measures the volume of the first alone, as one. */
+/** An OBJ of several objects or groups, of which MuJoCo measures the volume of the first alone, as one. */
 const joined = (stem: string): Conversion => ({
-  isFor: (name, bytes) => /\.obj$/i.test(name) && stemOf(name) === stem && /^o\b/m.test(asText(bytes)),
+  isFor: (name, bytes) => /\.obj$/i.test(name) && stemOf(name) === stem && /^[ \t]*[og]\b/m.test(asText(bytes)),
   toObj: async (_, bytes) =>
     asText(bytes)
-      .split("\n")
+      .split(/[\r\n]+/)
+      .map((line) => line.trim())
       .filter((line) => /^[vf]\s/.test(line))
       .map((line) => (line.startsWith("f") ? line.replaceAll(/\/\S*/g, "") : line))
       .join("\n"),
@@ -47,7 +48,7 @@ const asText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 /** What writes meshes as MuJoCo takes them, by what it said of one. */
 function conversionFor(said: string): Conversion | undefined {
   if (/(?:no decoder found|decoder failed) for mesh file/.test(said)) return readByAssimp;
-  const [, small] = /mesh volume is too small: (\S+)/.exec(said) ?? [];
+  const [, small] = /mesh volume is too small: (.+?) ?\. Try/.exec(said) ?? [];
   return small === undefined ? undefined : joined(small);
 }
 

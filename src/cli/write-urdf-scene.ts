@@ -7,6 +7,7 @@ import { loadModel, type Model } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { flies, limbEnds, rollsOn } from "../scaffold/feet.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
+import { wheelsOf } from "../scaffold/motors.ts";
 import { floatingBody } from "../scaffold/planar.ts";
 import { loadOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
 import { drivenIn, servosIn, standingOn } from "../scaffold/scene-servos.ts";
@@ -67,11 +68,12 @@ export interface WrittenScene {
 const STRONGEST = 0.1;
 
 /**
- * Whether each hinge says how strong it is, and none is strong enough, as where what wrote the URDF says 1 N m of all. Limbs of
- * what is mounted carry but themselves: there all say the same besides.
+ * Whether each hinge says how strong it is, and none is strong enough, as where what wrote the URDF says 1 N m of all. Wheels hold
+ * nothing up, and are not asked. Limbs of what is mounted carry but themselves: there all say the same besides.
  */
 function isTooWeak({ model, carries }: Robot, isFree: boolean): boolean {
-  const hinges = drivenIn(model).filter((j) => model.jnt_type[j] === mjtJoint.HINGE);
+  const wheels = wheelsOf(model);
+  const hinges = drivenIn(model).filter((j) => model.jnt_type[j] === mjtJoint.HINGE && !wheels.has(j));
   const said = hinges.map((j) => (model.jnt_actfrclimited[j] > 0 ? model.jnt_actfrcrange[2 * j + 1] : Infinity));
   const strongest = Math.max(...said);
   return strongest > 0 && strongest < STRONGEST * carries && (isFree || said.every((force) => force === strongest));

@@ -205,7 +205,8 @@ const isUnbounded = (model: Model, i: number): boolean =>
  * says; undefined of other actuators.
  */
 function servoFor(model: Model, i: number, name: string, needed: (joint: number) => number): Motor["servo"] {
-  if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] === 0) return undefined;
+  if (!isMotor(model, i) || name === "" || model.actuator_gear[6 * i] * model.actuator_gainprm[10 * i] === 0)
+    return undefined;
   const force = isUnbounded(model, i) ? needed(jointOf(model, i)) : most(model, i);
   return force > 0 ? servoWithin(model, i, force / SERVO_ERROR) : undefined;
 }

@@ -78,6 +78,37 @@ test("joints that say of too little effort to hold it say of none, and get what 
   expect(existsSync(join(folder, "strong.urdf"))).toBe(false);
 });
 
+test("a URDF that lies where its copy would be written is left as it is", async () => {
+  const path = join(folder, "own.urdf");
+  const text = urdf("").replaceAll(`effort="9"`, `effort="0.05"`).replaceAll("package://cad/meshes", "cad/meshes");
+  writeFileSync(path, text);
+  for (const robot of [path, "own.urdf"]) {
+    const { code, stderr } = await cli.run("new-task", "own", "--robot", robot, "--kind", "velocity");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("own.urdf is there already")]);
+    expect(readFileSync(path, "utf8")).toBe(text);
+    expect(["own.xml", "own.mts"].filter((name) => existsSync(join(folder, name)))).toEqual([]);
+  }
+});
+
+test("wheels hold nothing up, whatever effort they say", async () => {
+  const inertial = (mass: number) =>
+    `<inertial><mass value="${mass}"/><inertia ixx="0.05" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/></inertial>`;
+  const places = [0.2, -0.2].flatMap((x) => [0.2, -0.2].map((y) => `${x} ${y} 0`));
+  const wheels = places.map(
+    (xyz, i) => `<link name="w${i}">${inertial(0.5)}<collision><origin rpy="1.5708 0 0"/>
+      <geometry><cylinder radius="0.1" length="0.05"/></geometry></collision></link>
+      <joint name="w${i}" type="continuous"><parent link="base"/><child link="w${i}"/><origin xyz="${xyz}"/>
+      <axis xyz="0 1 0"/><limit effort="1" velocity="20"/></joint>`,
+  );
+  const base = `<link name="base">${inertial(30)}<collision><origin xyz="0 0 0.2"/>
+    <geometry><box size="0.4 0.3 0.3"/></geometry></collision></link>`;
+  writeFileSync(join(folder, "rover.urdf"), `<robot name="rover">${base}${wheels.join("")}</robot>`);
+  const { code } = await cli.run("new-task", "drives", "--robot", "rover.urdf", "--kind", "velocity");
+  expect(code).toBe(0);
+  expect(existsSync(join(folder, "drives.urdf"))).toBe(false);
+  expect((await loadModel(join(folder, "drives.xml"))).actuator_forcerange[1]).toBe(1);
+});
+
 test("several at once, and folders and parts of paths that a URDF names are those that it meant", async () => {
   for (const [name, compiler, mesh] of [
     ["folders", `<mujoco><compiler meshdir="../meshes/"/></mujoco>`, "foot.obj"],

@@ -90,16 +90,29 @@ test.each([
   center.forEach((x, i) => expect(model.geom_pos[3 * geom + i]).toBeCloseTo(x, 5));
 });
 
-test("an OBJ of several objects, of which MuJoCo measures the first, is one", async () => {
-  const lines = faces.map((face) => `f ${face.map((i) => `${i + 1}//1`).join(" ")}`);
-  const text = `${corners.map((corner) => `v ${corner.join(" ")}`).join("\n")}\nvn 0 0 1\no side\n${lines[0]}\no rest\n${lines.slice(1).join("\n")}\n`;
-  writeFileSync(join(folder, "several.obj"), text);
-  writeFileSync(join(folder, "several.urdf"), urdf("several.obj"));
+const lines = faces.map((face) => `f ${face.map((i) => `${i + 1}//1`).join(" ")}`);
+const objects = `${corners.map((corner) => `v ${corner.join(" ")}`).join("\n")}\nvn 0 0 1\no side\n${lines[0]}\no rest\n${lines.slice(1).join("\n")}\n`;
+
+test.each([
+  ["objects", "several", objects],
+  ["groups", "groups", objects.replaceAll("\no ", "\ng ")],
+  ["blanks in its name", "of several", objects],
+  ["lines that end as in Windows, and begin with blanks", "lines", objects.replaceAll("\n", "\r\n  ")],
+  ["lines that end as on old Macs", "macs", objects.replaceAll("\n", "\r")],
+  [
+    "corners that are counted from the end",
+    "ends",
+    objects.replaceAll(/(\d+)\/\/1/g, (_, i: string) => `${Number(i) - corners.length - 1}//-1`),
+  ],
+])("an OBJ of several objects, of which MuJoCo measures the first, is one: %s", async (_, name, text) => {
+  writeFileSync(join(folder, `${name}.obj`), text);
+  writeFileSync(join(folder, "several.urdf"), urdf(`${name}.obj`));
   await expect(loadModel(join(folder, "several.urdf"))).rejects.toMatchObject({ code: "model-compile" });
-  const { code, stdout } = await cli.run("new-task", "one", "--robot", "several.urdf", "--kind", "velocity");
+  const task = `one-${name.replace(" ", "-")}`;
+  const { code, stdout } = await cli.run("new-task", task, "--robot", "several.urdf", "--kind", "velocity");
   expect(code).toBe(0);
-  expect(stdout).toContain("a copy that MuJoCo compiles: a mesh of several objects is one in one-meshes, as OBJ.");
-  const model = await loadModel(join(folder, "one.xml"));
+  expect(stdout).toContain(`a copy that MuJoCo compiles: a mesh of several objects is one in ${task}-meshes, as OBJ.`);
+  const model = await loadModel(join(folder, `${task}.xml`));
   const geom = model.geom_type.indexOf(7);
   const half = [...model.geom_aabb.subarray(6 * geom + 3, 6 * geom + 6)].sort((a, b) => a - b);
   HIGH.map((x, k) => (x - LOW[k]) / 2)

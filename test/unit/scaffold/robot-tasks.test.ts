@@ -231,6 +231,13 @@ test("a motor whose bias a program's callback gives is a motor", async () => {
   expect(user).toEqual(plain);
 });
 
+test("a motor whose gain is 0 gets no servo, which tasks refuse", async () => {
+  const model =
+    await loadModel(`<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1"/></body></worldbody>
+      <actuator><general name="m" joint="j" gainprm="0"/></actuator></mujoco>`);
+  expect((await robotOf(model)).motors[0].servo).toBeUndefined();
+});
+
 test("motors that nothing bounds are as strong as a robot of its weight and height needs, in its legs", async () => {
   const text = readFileSync(envModel("quadruped"), "utf8")
     .replaceAll(
