@@ -66,7 +66,11 @@ export function thrownByTurns(mujoco: MainModule, mj: MjModel, data: MjData, geo
     mujoco.mj_projectConstraint(mj, data);
     mujoco.mj_forwardSkip(mj, data, mjtStage.POS, 1);
     const after = data.qacc as Float64Array;
-    for (let dof = 0; dof < before.length; dof++) most = Math.max(most, Math.abs(after[dof] - before[dof]));
+    for (let dof = 0; dof < before.length; dof++) {
+      const change = Math.abs(after[dof] - before[dof]);
+      // what diverges says nothing of ties
+      if (change > most && Number.isFinite(change)) most = change;
+    }
     axes.set(placed);
   }
   return most * mj.opt.timestep;

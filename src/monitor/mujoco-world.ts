@@ -7,6 +7,7 @@ import type { ModelChange } from "../model/model-data.ts";
 import { geomPairs, meetsInFaces } from "../model/pairs.ts";
 import { listen } from "../model/mujoco.ts";
 import { createOracle, type Oracle } from "../model/oracle.ts";
+import { besideBodies } from "../physics/same-frames.ts";
 
 /** What a step depends on and leaves (mjSTATE_INTEGRATION, with what this release does not change left out). */
 export const WORLD_STATE = [
@@ -218,18 +219,20 @@ export class MuJoCoWorld {
   withGeomsMoved<T>(seed: number, change: number, call: () => T): T {
     const { model } = this.oracle;
     const names = ["geom_pos", "geom_quat", "geom_sameframe"] as const;
-    const [places, turns, same] = names.map((name) => model[name] as Float64Array | Uint8Array);
-    const before = [places, turns, same].map((view) => view.slice());
+    const view = (name: (typeof names)[number]) => model[name] as Float64Array | Uint8Array;
+    const before = names.map((name) => view(name).slice());
     const random = new RandomStream(seed, 0, 0, streams.user + 4);
     let next = 0;
+    const moved = (x: number) => x + change * (2 * random.uniform(next++) - 1);
+    // from where MuJoCo takes them to be, up to a micrometre from where their own frames are
+    const { geom_pos, geom_quat } = besideBodies(model);
     try {
-      for (const view of [places, turns])
-        for (let i = 0; i < view.length; i++) view[i] += change * (2 * random.uniform(next++) - 1);
-      // geoms that lie as their bodies do are not placed by their own frames
-      same.fill(0);
+      view("geom_pos").set(geom_pos.map(moved));
+      view("geom_quat").set(geom_quat.map(moved));
+      view("geom_sameframe").fill(0);
       return call();
     } finally {
-      [places, turns, same].forEach((view, i) => view.set(before[i]));
+      names.forEach((name, i) => view(name).set(before[i]));
     }
   }
 

@@ -62,3 +62,20 @@ test("what hangs on it is accounted for", async () => {
   expect(verdict.explained).toBe(verdict.beyond);
   expect(verdict.reasons).toEqual([]);
 });
+
+test("a geom that MuJoCo takes to be where its body is, is moved from there", async () => {
+  const model = await loadModel(`
+    <mujoco><worldbody><body pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3" pos="5e-7 0 0"/></body></worldbody></mujoco>`);
+  const world = await MuJoCoWorld.create(model);
+  try {
+    const place = () => {
+      world.step(startState(model, 0, 0));
+      return world.oracle.read("geom_xpos");
+    };
+    const before = place();
+    const moved = world.withGeomsMoved(0, 1e-15, place);
+    expect(Math.max(...moved.map((x, i) => Math.abs(x - before[i])))).toBeLessThan(1e-14);
+  } finally {
+    world.delete();
+  }
+});
