@@ -2,16 +2,15 @@
 import { CorralError } from "../core/errors.ts";
 import { whyThrown } from "../core/returned.ts";
 import { inLine } from "../core/show.ts";
-import { mjtJoint } from "../model/enums.ts";
 import { loadModel, type Model } from "../model/model.ts";
 import { bentOf, toldOf } from "../scaffold/bent.ts";
 import { flies, limbEnds, rollsOn } from "../scaffold/feet.ts";
 import { overlapsOf } from "../scaffold/overlaps.ts";
-import { wheelsOf } from "../scaffold/motors.ts";
 import { floatingBody } from "../scaffold/planar.ts";
 import { loadOf, robotOf, standsOn, type Robot } from "../scaffold/robot.ts";
-import { drivenIn, servosIn, standingOn } from "../scaffold/scene-servos.ts";
+import { servosIn, standingOn } from "../scaffold/scene-servos.ts";
 import { stiffnessFor, toldStiffness } from "../scaffold/standing.ts";
+import { isTooWeak } from "../scaffold/too-weak.ts";
 import { urdfScene, type SceneOptions } from "../scaffold/urdf-scene.ts";
 import type { LoadedUrdf } from "./load-urdf.ts";
 import { writeOutput } from "./write-output.ts";
@@ -62,21 +61,6 @@ export interface WrittenScene {
   readonly notes: readonly string[];
   /** Its joints say of so little effort that nothing could hold it; such a scene is not finished. */
   readonly isTooWeak?: boolean;
-}
-
-/** The part of its weight times its height that the strongest joint of a robot has at least: of those that stand 0.2 and more. */
-const STRONGEST = 0.1;
-
-/**
- * Whether each hinge says how strong it is, and none is strong enough, as where what wrote the URDF says 1 N m of all. Wheels hold
- * nothing up, and are not asked. Limbs of what is mounted carry but themselves: there all say the same besides.
- */
-function isTooWeak({ model, carries }: Robot, isFree: boolean): boolean {
-  const wheels = wheelsOf(model);
-  const hinges = drivenIn(model).filter((j) => model.jnt_type[j] === mjtJoint.HINGE && !wheels.has(j));
-  const said = hinges.map((j) => (model.jnt_actfrclimited[j] > 0 ? model.jnt_actfrcrange[2 * j + 1] : Infinity));
-  const strongest = Math.max(...said);
-  return strongest > 0 && strongest < STRONGEST * carries && (isFree || said.every((force) => force === strongest));
 }
 
 /**
