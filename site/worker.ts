@@ -83,7 +83,11 @@ async function taskFor({ model }: Opening): Promise<Task> {
   // what is no XML would be the address of a model
   const isText = !isZip(bytes) && /^\s*</.test(decode(bytes, name));
   const place = isText ? new TextDecoder().decode(bytes) : URL.createObjectURL(new Blob([bytes]));
-  const loaded = await loadModel(place);
+  const loaded = await loadModel(place).catch((error: unknown) => {
+    // by the name that the file has, not by the address that it got here
+    if (error instanceof Error && !isText) error.message = error.message.replaceAll(place, name);
+    throw error;
+  });
   return { ...plainTask(loaded, place), id: loaded.name || name };
 }
 

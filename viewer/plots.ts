@@ -27,12 +27,13 @@ export class Plots {
       kept.push(value);
       if (kept.length > MOST_POINTS) kept.shift();
       const finite = kept.filter(Number.isFinite);
-      const [low, high] = [Math.min(...finite), Math.max(...finite)];
+      // of numbers that are all infinite, say, a level line
+      const [low, high] = finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
       const span = high - low || 1;
       const y = (x: number) => HEIGHT - 2 - ((HEIGHT - 4) * ((Number.isFinite(x) ? x : low) - low)) / span;
       drawing.setAttribute("viewBox", `0 0 ${Math.max(LEAST_POINTS, kept.length)} ${HEIGHT}`);
       line.setAttribute("points", kept.map((x, at) => `${at},${y(x).toFixed(1)}`).join(" "));
-      const range = finite.length > 0 && high > low ? ` (${digits(low, 3)} to ${digits(high, 3)})` : "";
+      const range = high > low ? ` (${digits(low, 3)} to ${digits(high, 3)})` : "";
       label.textContent = `${name} ${digits(value)}${range}`;
     }
   }

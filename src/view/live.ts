@@ -3,6 +3,7 @@ import { formatBytes } from "../core/units.ts";
 import type { VecSnapshot, VectorEnv } from "../env/host/vector-env.ts";
 import { mjtTrn } from "../model/enums.ts";
 import { copyArray, type MjModel } from "../model/mujoco.ts";
+import { FAILED } from "../physics/status.ts";
 import { nameIn } from "../render/read-scene.ts";
 import type { Poses } from "../render/show.ts";
 import type { Stage } from "../render/poses.ts";
@@ -47,6 +48,7 @@ export class LiveSubject implements Subject {
   #time = 0;
   #adopted = -Infinity;
   #taken: RunWorlds["states"] | undefined;
+  #broke: string | undefined;
   plots: Readonly<Record<string, number>> = {};
   values: readonly WorldValues[] = [];
 
@@ -104,6 +106,10 @@ export class LiveSubject implements Subject {
   get back(): number {
     return this.#history.length;
   }
+  /** What last broke a world since the last reset, if anything did. */
+  get at(): string | undefined {
+    return this.#broke;
+  }
 
   async poses(): Promise<Poses> {
     const env = this.#env;
@@ -132,6 +138,11 @@ export class LiveSubject implements Subject {
     result.terminated.forEach((ends, world) => {
       if (ends || result.truncated[world]) this.#policy?.forget(world);
     });
+    const [first, ...others] = result.infos.worldsWithStatus(FAILED);
+    if (first !== undefined) {
+      const names = result.infos.statusNames(first).join(", ");
+      this.#broke = `world ${first}${others.length > 0 ? ` and ${others.length} more` : ""} broke in step ${env.steps} (${names})`;
+    }
     const plots: Record<string, number> = { reward: result.rewards[this.#world] };
     for (const name of result.infos.names()) {
       const column = result.infos.get(name);
@@ -201,6 +212,7 @@ export class LiveSubject implements Subject {
     const { model } = this.#stage.oracle;
     if (what === "reset") {
       this.#history.length = 0;
+      this.#broke = undefined;
       await env.reset({ seed: this.#seed });
     } else if (what === "actor") this.#actor = this.facts.actors[value] ?? this.#actor;
     else if (what === "slider" && index < this.#sliders.length) {

@@ -60,10 +60,11 @@ describe("the demo site", () => {
         '<mujoco><asset><mesh name="a" file="a.stl"/></asset><worldbody><geom type="mesh" mesh="a"/></worldbody></mujoco>',
         "drop a zip of the model",
       ],
+      ["PK\u0003\u0004", '[bad-archive] "bad.xml" is a zip that cannot be read'],
     ]) {
       const bad = { name: "bad.xml", mimeType: "text/xml", buffer: Buffer.from(text) };
       await page.locator("#files").setInputFiles([bad]);
-      await settled(page, `document.querySelector("#note").textContent.includes("${said}")`);
+      await settled(page, `document.querySelector("#note").textContent.includes(${JSON.stringify(said)})`);
     }
     await page.locator("#ants").click();
     await settled(page, `${inside("title")} === "Ant-v5"`);

@@ -329,6 +329,26 @@ describe("corral view", () => {
     await page.close();
   });
 
+  test("says that worlds broke, and plots what is not finite", async (context) => {
+    if (!browser) return context.skip("no browser for this system");
+    const broken = join(root, "broken.xml");
+    writeFileSync(broken, MODEL.replace("<option", '<option gravity="0 0 -1e30"'));
+    await using live = new Session(await viewTarget(broken, { worlds: "2", actions: "none" }), true);
+    const served = await ViewServer.listen(routesOf(live, await pageFiles()));
+    const { page, wrong } = await openPage(browser, served.url);
+    await page.locator("#step").click();
+    await settled(
+      page,
+      "document.querySelector('#now').textContent.includes('world 0 and 1 more broke in step 1 (BAD_')",
+    );
+    await settled(page, "document.querySelector('#plots').textContent.includes('qpos from MuJoCo Infinity')");
+    await page.locator("#reset").click();
+    await settled(page, "!document.querySelector('#now').textContent.includes('broke')");
+    expect(wrong).toEqual([]);
+    await page.close();
+    await served.close();
+  });
+
   test("says so where there is no WebGPU", async (context) => {
     const bare = await openBrowser(false);
     if (!bare) return context.skip("no browser for this system");
