@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { makeVec, type VectorEnv } from "../../src/env/index.ts";
 import "../../envs/index.ts";
@@ -81,12 +82,11 @@ interface RealCrash {
 }
 
 /** Runs a crash in a shell that has bounded what may be written to "$2" before. */
-function crashAfter(bound: string, shell = ["sh"]): RealCrash {
-  const program = new URL("../support/crash-into.ts", import.meta.url).pathname;
-  const script = `${bound}; exec "$0" --import tsx "$1" "$2"`;
+async function crashAfter(bound: string, shell = ["sh"]): Promise<RealCrash> {
+  const program = await builtProgram(fileURLToPath(new URL("../support/crash-into.ts", import.meta.url)));
+  const script = `${bound}; exec "$0" "$1" "$2"`;
   const [command, ...args] = [...shell, "-c", script, process.execPath, program, mkdtempSync(join(root, "real-"))];
-  const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as RealCrash;
 }
@@ -98,9 +98,9 @@ const ownDisks = (): boolean =>
 test.each([
   ["a process that may write 8 KiB to a file", "EFBIG", "ulimit -f 8", ["sh"], (): boolean => true],
   ["a disk of 64 KiB", "ENOSPC", `${SMALL_DISK} "$2"`, ["unshare", "-rm", "sh"], ownDisks],
-] as const)("%s: %s, and the run goes on", (name, code, bound, shell, can) => {
+] as const)("%s: %s, and the run goes on", async (name, code, bound, shell, can) => {
   if (!can()) return console.log(`skipped: ${name} needs a mount name space`);
-  const { steps, bundles, left, notWritten } = crashAfter(bound, [...shell]);
+  const { steps, bundles, left, notWritten } = await crashAfter(bound, [...shell]);
   expect([steps, bundles, left]).toEqual([6, [], []]);
   expect(notWritten).toMatchObject([{ code: "bundle-not-written", reason: expect.stringContaining(code), count: 1 }]);
 });

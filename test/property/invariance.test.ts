@@ -4,10 +4,12 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { serialize } from "node:v8";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { VectorEnv } from "../../src/env/index.ts";
+import { builtProgram } from "../support/built.ts";
 import { ROOT } from "../support/imports.ts";
 import { actionsOf, endOf, makeWorlds, WATCHED } from "../support/invariance.ts";
 
@@ -92,8 +94,8 @@ describe.each(["cpu", "gpu"] as const)("on the %s", (where) => {
     for (let t = 0; t < 10; t++) await env.step(actionsOf(env));
     const file = join(directory, `${where}.bin`);
     writeFileSync(file, serialize(await env.snapshot()));
-    const program = new URL("../support/go-on.ts", import.meta.url).pathname;
-    const args = ["--import", "tsx", program, file, where, String(STEPS - 10)];
+    const program = await builtProgram(fileURLToPath(new URL("../support/go-on.ts", import.meta.url)));
+    const args = [program, file, where, String(STEPS - 10)];
     const stdio = ["ignore", "pipe", "ignore"] as ["ignore", "pipe", "ignore"];
     expect(execFileSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", stdio }).trim()).toBe(wanted);
   });

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { builtProgram } from "../../support/built.ts";
 import { openCli } from "../../support/cli-process.ts";
 import { ROOT } from "../../support/imports.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
@@ -34,12 +35,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("the run warns as the page shows", () => {
+test("the run warns as the page shows", async () => {
   writeFileSync(join(folder, "arm.xml"), block("xml", 'model="arm"'));
-  const library = JSON.stringify(new URL("../../../src/index.ts", import.meta.url).href);
-  writeFileSync(join(folder, "run.mts"), block("ts", 'id: "Arm"').replace('"corral"', library));
-  const tsx = new URL("../../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
-  const run = ["--import", tsx, "run.mts"];
+  writeFileSync(join(folder, "run.mts"), block("ts", 'id: "Arm"'));
+  const run = [await builtProgram(join(folder, "run.mts"))];
   // the folder of bundles is the page's, not the tests' own
   const env = { ...process.env, CORRAL_BUNDLES: "" };
   const how = { cwd: folder, env, encoding: "utf8", timeout: PATIENCE_MS } as const;

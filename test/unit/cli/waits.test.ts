@@ -1,19 +1,17 @@
 // what takes seconds is told while the work holds the thread
 import { spawn } from "node:child_process";
-import { pathToFileURL } from "node:url";
-import { join } from "node:path";
 import { expect, test } from "vitest";
+import { onBuild } from "../../support/built.ts";
 import { ROOT } from "../../support/imports.ts";
 
 test("a command says that MuJoCo compiles a model for seconds", async () => {
-  const source = (file: string) => JSON.stringify(pathToFileURL(join(ROOT, "src", file)).href);
-  const program = `
-    import { timed } from ${source("core/spans.ts")};
-    import { tellWaits } from ${source("cli/waits.ts")};
+  const program = onBuild(`
+    import { timed } from "./src/core/spans.ts";
+    import { tellWaits } from "./src/cli/waits.ts";
     tellWaits();
     timed("trace", () => {});
-    timed("load", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));`;
-  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+    timed("load", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));`);
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     cwd: ROOT,
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtProgram } from "../../support/built.ts";
 import { openCli } from "../../support/cli-process.ts";
 import { ROOT } from "../../support/imports.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
@@ -32,7 +33,7 @@ let cli: ReturnType<typeof openCli>;
 const corral = (...args: string[]) => cli.run(...args);
 
 describe("the tutorial", () => {
-  test("runs", () => {
+  test("runs", async () => {
     expect(blocks.map(({ file }) => file)).toEqual([
       "swing-up.mts",
       "run.mts",
@@ -41,18 +42,17 @@ describe("the tutorial", () => {
       "choices.mts",
       "sway.mts",
     ]);
-    const run = (file: string) => {
-      const tsx = new URL("../../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
-      const { stdout, stderr, status } = node(["--import", tsx, file]);
+    const run = async (file: string) => {
+      const { stdout, stderr, status } = node([await builtProgram(join(folder, file))]);
       expect(stderr).toBe("");
       expect(status).toBe(0);
       return stdout;
     };
-    expect(run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
-    expect(run("own.mts")).toMatch(/^spins \[ \d[^]*\]\n$/);
-    expect(run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
-    expect(run("sway.mts")).toMatch(/rewards \[(\s+[\d.]+,?){4}\s+\]/);
-    expect(run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
+    expect(await run("reach.mts")).toMatch(/missing Float32Array\(4\) \[/);
+    expect(await run("own.mts")).toMatch(/^spins \[ \d[^]*\]\n$/);
+    expect(await run("choices.mts")).toBe("three Discrete(3)\ntwo MultiDiscrete([2, 5])\n");
+    expect(await run("sway.mts")).toMatch(/rewards \[(\s+[\d.]+,?){4}\s+\]/);
+    expect(await run("run.mts")).toMatch(/height \d.* ended by \[ 'max_episode_steps' \]/);
   });
 
   test("shows the error that is thrown", async () => {

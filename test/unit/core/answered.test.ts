@@ -3,10 +3,11 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { answered } from "../../../src/core/answered.ts";
+import { onBuild } from "../../support/built.ts";
 import { ROOT } from "../../support/imports.ts";
 
 const run = (text: string) =>
-  promisify(execFile)(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", text], { cwd: ROOT });
+  promisify(execFile)(process.execPath, ["--input-type=module", "--eval", onBuild(text)], { cwd: ROOT });
 
 const MAKES = `const { Box, Discrete, Ppo } = await import("./src/index.ts");
   const space = new Box({ low: 0, high: 1, shape: [1] });

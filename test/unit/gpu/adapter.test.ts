@@ -12,6 +12,7 @@ import { driverManifests, pinLibrary, withDriver } from "../../../src/gpu/loader
 import { shareDevice } from "../../../src/gpu/shared-device.ts";
 import { complaintsIn, probeSystem } from "../../../src/gpu/probe.ts";
 import { filesFromTar } from "../../../src/gpu/untar.ts";
+import { onBuild } from "../../support/built.ts";
 import { ROOT } from "../../support/imports.ts";
 
 let folder: string;
@@ -181,10 +182,12 @@ describe.skipIf(embeddedUnsupported() !== undefined)("the embedded driver (linux
   });
 
   test("is unpacked whole by processes that start at once", async () => {
-    const script = 'import("./src/gpu/embedded.ts").then(({ embeddedDriver }) => console.log(embeddedDriver().loader))';
+    const script = onBuild(
+      'import("./src/gpu/embedded.ts").then(({ embeddedDriver }) => console.log(embeddedDriver().loader))',
+    );
     const run = () =>
       new Promise<string>((resolve, reject) => {
-        execFile(process.execPath, ["--import", "tsx", "--eval", script], { cwd: ROOT }, (error, stdout) =>
+        execFile(process.execPath, ["--eval", script], { cwd: ROOT }, (error, stdout) =>
           error ? reject(error) : resolve(stdout.trim()),
         );
       });

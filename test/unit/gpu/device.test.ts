@@ -12,6 +12,7 @@ import {
   shareDevice,
   waitFor,
 } from "../../../src/gpu/index.ts";
+import { onBuild } from "../../support/built.ts";
 import { ROOT } from "../../support/imports.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 
@@ -279,8 +280,8 @@ describe("the end of the process", () => {
 
 /** Runs a script in a process of its own, after a line of shell. */
 function limited(script: string, before = "true") {
-  const command = `${before}; exec "$0" --expose-gc --import tsx --input-type=module --eval "$1"`;
-  return spawnSync("bash", ["-c", command, process.execPath, script], {
+  const command = `${before}; exec "$0" --expose-gc --input-type=module --eval "$1"`;
+  return spawnSync("bash", ["-c", command, process.execPath, onBuild(script)], {
     cwd: ROOT,
     encoding: "utf8",
     timeout: PATIENCE_MS,

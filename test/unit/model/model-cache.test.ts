@@ -18,6 +18,7 @@ import { cacheModel, modelKey, readCachedModel, watched, type ModelKey } from ".
 import { loadModel, type Model } from "../../../src/model/model.ts";
 import { getMuJoCo } from "../../../src/model/mujoco.ts";
 import { compileFile, readModelFile } from "../../../src/model/model-file.ts";
+import { onBuild } from "../../support/built.ts";
 
 const root = mkdtempSync(join(tmpdir(), "corral-kept-"));
 const cache = join(root, "cache");
@@ -168,14 +169,13 @@ test("the oldest go where there are many, and nothing fails where nothing can be
 });
 
 test("a process that finds its model does not start MuJoCo", () => {
-  const source = (path: string) => JSON.stringify(new URL(`../../../src/model/${path}.ts`, import.meta.url).href);
-  const script = `
-    const { loadModel } = await import(${source("model")});
-    const { isMuJoCoLoaded } = await import(${source("mujoco")});
+  const script = onBuild(`
+    const { loadModel } = await import("./src/model/model.ts");
+    const { isMuJoCoLoaded } = await import("./src/model/mujoco.ts");
     const { nq, name } = await loadModel(${JSON.stringify(file)});
-    console.log(JSON.stringify([nq, name, isMuJoCoLoaded()]));`;
+    console.log(JSON.stringify([nq, name, isMuJoCoLoaded()]));`);
   const run = () => {
-    const { stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], {
+    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
       encoding: "utf8",
       cwd: process.cwd(),
     });
