@@ -53,7 +53,8 @@ it writes NAME.mjs.
   --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
            in which the joints sway
   --fps    frames in a second of the motion, where its file does not say it
-  --quaternions  wxyz (MuJoCo's order, the default) or xyzw: how the motion has quaternions of what floats, and of balls
+  --quaternions  wxyz or xyzw: how the motion has quaternions of what floats, and of balls (default: as its columns
+                 are named, else wxyz, MuJoCo's order)
   --cyclic the motion goes on from its first frame after its last
   --json   one JSON document on stdout
 

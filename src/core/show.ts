@@ -18,7 +18,10 @@ function written(value: unknown, depth: number): string {
   if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)))
     return `[${Array.from(value as ArrayLike<unknown>, of).join(",")}]`;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return `a ${value.constructor?.name || "object"}`;
+  if (prototype !== Object.prototype && prototype !== null) {
+    const name = value.constructor?.name || "object";
+    return `${/^[AEIO]/i.test(name) ? "an" : "a"} ${name}`;
+  }
   const entries = Object.entries(value).map(([key, x]) => `${JSON.stringify(key)}:${of(x)}`);
   return `{${entries.join(",")}}`;
 }

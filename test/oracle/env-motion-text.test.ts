@@ -63,3 +63,28 @@ test("columns that are named as all joints are, with or without what files add t
   const alike = PENDULUM.replace('"hip"', '"knee_joint"');
   expect(await qposOf("KNEE,hip\n0,1\n0.5,2\n", alike)).toEqual([0, 1, 0.5, 2]);
 });
+
+test("lines may end as they do on any system, and UTF-16 is told of", async () => {
+  const how = { model: PENDULUM, fps: 10 };
+  for (const end of ["\n", "\r\n", "\r"])
+    expect((await loadMotion(["hip,knee", "0,1", "1,1", ""].join(end), how)).duration).toBe(0.1);
+  const bytes = Buffer.from("\ufeff0,1\n1,1\n", "utf16le");
+  await expect(loadMotion(bytes, how)).rejects.toThrow("its text is text in UTF-16; save it in UTF-8");
+});
+
+test("names of columns say in which order quaternions are", async () => {
+  const model = '<mujoco><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>';
+  const text = (names: string) => `x,y,z,${names}\n0,0,1,0.6,0,0,0.8\n0,0,1,0.6,0,0,0.8\n`;
+  const quatOf = async (names: string, how: object = {}) =>
+    Array.from((await readFrames(text(names), { model, fps: 10, ...how })).qpos.subarray(3, 7));
+  expect(await quatOf("qx,qy,qz,qw")).toEqual([0.8, 0.6, 0, 0]);
+  expect(await quatOf("root_rot.x,root_rot.y,root_rot.z,root_rot.w")).toEqual([0.8, 0.6, 0, 0]);
+  expect(await quatOf("quatW,quatX,quatY,quatZ")).toEqual([0.6, 0, 0, 0.8]);
+  // what says no order
+  expect(await quatOf("q0,q1,q2,q3")).toEqual([0.6, 0, 0, 0.8]);
+  expect(await quatOf("q0,q1,q2,q3", { quaternions: "xyzw" })).toEqual([0.8, 0.6, 0, 0]);
+  await expect(quatOf("qx,qy,qz,qw", { quaternions: "wxyz" })).rejects.toThrow(
+    'its columns 3 to 6 are named "qx", "qy", "qz", "qw", and quaternions is "wxyz"; pass "xyzw", or nothing',
+  );
+  await expect(quatOf("q0,q1,q2,q3", { quaternions: "zxyw" })).rejects.toThrow('it is "wxyz" or "xyzw"');
+});

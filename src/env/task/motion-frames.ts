@@ -18,6 +18,8 @@ import { unpackZip } from "../../model/zip-stream.ts";
  */
 export type MotionSource = Uint8Array | URL | string | readonly ArrayLike<number>[];
 
+type Order = "wxyz" | "xyzw";
+
 export interface FrameOptions {
   /** The MJCF of the task. */
   readonly model: URL | string;
@@ -25,8 +27,8 @@ export interface FrameOptions {
   readonly fps?: number;
   /** Whether it goes on from its first frame after its last, which are the same pose, further on where the robot floats. */
   readonly cyclic?: boolean;
-  /** The order of the numbers of quaternions of free joints and balls. Default "wxyz", MuJoCo's. */
-  readonly quaternions?: "wxyz" | "xyzw";
+  /** The order of the numbers of quaternions of free joints and balls. Default: as columns are named, else "wxyz", MuJoCo's. */
+  readonly quaternions?: Order;
 }
 
 /** Frames of a motion, row-major. */
@@ -61,6 +63,8 @@ const MOST_FRAMES = 100_000;
 const MOST_FPS = 100_000;
 /** How far the pose of a cycle's last frame may be from the first (m, rad). */
 const CLOSED = 1e-3;
+/** How far the length of a quaternion may be from 1: files write few digits. */
+const UNIT = 0.01;
 
 const bad = (text: string, options?: ErrorOptions): CorralError =>
   new CorralError("bad-motion", `the motion: ${text}.`, {}, options);
@@ -84,7 +88,7 @@ function rowsOfText(text: string, file: string): Given {
   // a byte order mark is no part of the first line
   const lines = text
     .replace(/^\uFEFF/, "")
-    .split(/\r?\n/)
+    .split(/\r\n?|\n/)
     .flatMap((line, at) => {
       const isData = line.trim() !== "" && !line.startsWith("#");
       return isData
@@ -132,6 +136,8 @@ async function rowsOf(source: MotionSource, file = "its text"): Promise<Given> {
   const start = new TextDecoder("latin1").decode(source.subarray(0, 6));
   if (start === NPY) throw bad(`${file} is one array (npy); an npz has it as qpos: np.savez(FILE, qpos=..., fps=...)`);
   if (/\.npz$/i.test(file) && !isZip(source)) throw bad(`${file} is no npz${source.length > 0 ? "" : ": it is empty"}`);
+  if ((source[0] === 0xff && source[1] === 0xfe) || (source[0] === 0xfe && source[1] === 0xff))
+    throw bad(`${file} is text in UTF-16; save it in UTF-8`);
   if (!isZip(source)) return rowsOfText(new TextDecoder().decode(source), file);
   const sizes = new Map<string, number>();
   // a small file may unpack to what takes a minute and gigabytes, and may hold much that is not read
@@ -167,7 +173,7 @@ const quaternionsOf = ({ jnt_type, jnt_qposadr }: Model): number[] =>
   });
 
 /** The rows, checked: quaternions of unit length in MuJoCo's order, without jumps of sign. */
-function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"): Float64Array {
+function positionsOf(model: Model, rows: Given["rows"], order: Order): Float64Array {
   const { nq } = model;
   assertFrames(rows.length);
   const wrong = rows.findIndex((row) => row?.length !== nq || !row.every(isNumeric));
@@ -183,8 +189,10 @@ function positionsOf(model: Model, rows: Given["rows"], order: "wxyz" | "xyzw"):
       const quat = qpos.subarray(f * nq + at, f * nq + at + 4);
       if (order === "xyzw") quat.set([quat[3], quat[0], quat[1], quat[2]]);
       const norm = Math.hypot(...quat);
-      if (!(Math.abs(norm - 1) < 0.01))
-        throw bad(`qpos[${at}:${at + 4}] of frame ${f} is no quaternion: its length is ${Number(norm.toPrecision(3))}`);
+      if (!(Math.abs(norm - 1) < UNIT))
+        throw bad(
+          `qpos[${at}:${at + 4}] of frame ${f} is no quaternion: its length is ${Number(norm.toPrecision(3))}; it is 1, to ${UNIT}`,
+        );
       const before = f > 0 ? qpos.subarray((f - 1) * nq + at, (f - 1) * nq + at + 4) : quat;
       const sign = Math.sign(quat.reduce((sum, x, k) => sum + x * before[k], 0)) || 1;
       quat.forEach((x, k) => (quat[k] = (sign * x) / norm));
@@ -201,8 +209,9 @@ const spoken = (name: string): string => name.toLowerCase().replace(/[ _-]?joint
  * columns, in their order.
  * @throws CorralError bad-motion where one has the name of such a joint, not all have, and it is another's
  */
-function inOrder({ names, nq, jnt_type, jnt_qposadr }: Model, { rows, names: columns }: Given): Given["rows"] {
-  if (!columns) return rows;
+function inOrder({ names, nq, jnt_type, jnt_qposadr }: Model, given: Given): Given {
+  const { rows, names: columns } = given;
+  if (!columns) return given;
   const [said, own] = [columns, names.joint].map((all) => all.map(spoken));
   const single = Array.from(jnt_type.keys()).filter((j) => jnt_type[j] >= mjtJoint.SLIDE);
   const columnOf = (j: number): number => {
@@ -217,14 +226,32 @@ function inOrder({ names, nq, jnt_type, jnt_qposadr }: Model, { rows, names: col
     const others = Array.from({ length: nq }, (_, i) => i).filter((i) => !found.has(i));
     const taken = new Map(Array.from(found, ([column, j]) => [jnt_qposadr[j], column] as const));
     const from = Array.from({ length: nq }, (_, i) => taken.get(i) ?? others.shift()!);
-    return rows.map((row) => (row.length === nq ? from.map((i) => row[i]) : row));
+    const arranged = rows.map((row) => (row.length === nq ? from.map((i) => row[i]) : row));
+    return { ...given, rows: arranged, names: from.map((i) => columns[i]) };
   }
   for (const [column, j] of found)
     if (column >= 0 && column !== jnt_qposadr[j])
       throw bad(
         `its column ${column} is named ${show(columns[column])}, which is qpos[${jnt_qposadr[j]}] of ${nq}; columns are in the order of qpos, or all joints of one number are named`,
       );
-  return rows;
+  return given;
+}
+
+/**
+ * The order of the numbers of quaternions that the names of their columns say ("qx", "root_rot.w"), if they say one.
+ * @throws CorralError bad-motion where it is not the one that was asked for
+ */
+function orderSaid(model: Model, names: readonly string[] = [], asked?: Order): Order | undefined {
+  for (const at of quaternionsOf(model)) {
+    const columns = names.slice(at, at + 4);
+    const letters = columns.map((name) => /(?:^|[^a-z]|q|quat|rot)([wxyz])$/i.exec(name)?.[1].toLowerCase()).join("");
+    if (letters !== "wxyz" && letters !== "xyzw") continue;
+    if (asked === undefined || asked === letters) return letters;
+    throw bad(
+      `its columns ${at} to ${at + 3} are named ${columns.map(show).join(", ")}, and quaternions is ${show(asked)}; pass ${show(letters)}, or nothing`,
+    );
+  }
+  return undefined;
 }
 
 /** How much further on a cycle ends, of the one thing that floats. */
@@ -284,8 +311,8 @@ function velocitiesOf(
  * @throws CorralError bad-motion, bad-npy, and what loading a model throws
  */
 export async function readFrames(source: MotionSource, options: FrameOptions): Promise<Frames> {
-  const { cyclic = false, quaternions = "wxyz" } = options;
-  if (quaternions !== "wxyz" && quaternions !== "xyzw")
+  const { cyclic = false, quaternions } = options;
+  if (quaternions !== undefined && quaternions !== "wxyz" && quaternions !== "xyzw")
     throw bad(`quaternions is ${show(quaternions)}; it is "wxyz" or "xyzw"`);
   if (typeof cyclic !== "boolean") throw bad(`cyclic is ${show(cyclic)}; it is true or false`);
   const given = await rowsOf(source);
@@ -295,7 +322,8 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
       `fps is ${show(fps)}; it is the number of frames in a second, at most ${MOST_FPS}, passed here or in the npz (fps, or dt)`,
     );
   const model = await loadModel(options.model);
-  const qpos = positionsOf(model, inOrder(model, given), quaternions);
+  const { rows, names } = inOrder(model, given);
+  const qpos = positionsOf(model, rows, orderSaid(model, names, quaternions) ?? quaternions ?? "wxyz");
   const count = given.rows.length;
   const dt = 1 / fps;
   const advance = cyclic ? advanceOf(model, qpos, count) : [];

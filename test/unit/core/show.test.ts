@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { table } from "../../../src/cli/table.ts";
 import { alternatives } from "../../../src/core/names.ts";
-import { inLine, listed } from "../../../src/core/show.ts";
+import { inLine, listed, show } from "../../../src/core/show.ts";
 
 // oxlint-disable-next-line no-control-regex
 const NOT_IN_LINE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
@@ -25,4 +25,8 @@ test("a name in a sentence or a table stays in its line", () => {
 test("ends of lines are written out", () => {
   expect(inLine("hip\nidentical: 9 steps\t\u2028")).toBe("hip\\nidentical: 9 steps\\t\\u2028");
   expect(inLine("hip joint é 足")).toBe("hip joint é 足");
+});
+
+test("what is of a class is named after it", () => {
+  expect([new Map(), new ArrayBuffer(1), new URL("a:b")].map(show)).toEqual(["a Map", "an ArrayBuffer", "a URL"]);
 });
