@@ -41,6 +41,14 @@ test("one version: of the package, its lock file, the Python client and the newe
   }).toEqual({ lock: [version, version], python: version, changelog: version });
 });
 
+test("the index of decisions lists each once; a decision begins with its number", () => {
+  const pages = files.filter(({ file }) => /^docs\/decisions\/\d/.test(file));
+  const index = files.find(({ file }) => file === "docs/decisions/README.md")!.text;
+  const listed = [...index.matchAll(/^- \[\d{4}\]\(([^)]+)\)/gm)].map(([, page]) => page);
+  expect(listed.toSorted()).toEqual(pages.map(({ file }) => basename(file)).toSorted());
+  expect(pages.filter(({ file, text }) => !text.startsWith(`# ${basename(file).slice(0, 4)}. `))).toEqual([]);
+});
+
 test("the lock file names no registry", () => {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: Record<string, { resolved?: string }>;
