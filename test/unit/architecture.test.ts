@@ -21,15 +21,15 @@ test("every folder of src is in the map", () => {
   expect(missing).toEqual([]);
 });
 
-test("every room of a folder is named in the folder's row", () => {
+test("every folder inside a folder is named in the row of that one", () => {
   const rows = readFileSync(join(ROOT, "docs/architecture.md"), "utf8").split("\n");
-  const rooms = new Set(repositoryFiles("src").flatMap((file) => /^src(?:\/[\w-]+){2,}(?=\/)/.exec(file)?.[0] ?? []));
-  const missing = [...rooms].filter((room) => {
-    const [, folder, ...inside] = room.split("/");
+  const inner = new Set(repositoryFiles("src").flatMap((file) => /^src(?:\/[\w-]+){2,}(?=\/)/.exec(file)?.[0] ?? []));
+  const missing = [...inner].filter((path) => {
+    const [, folder, ...inside] = path.split("/");
     const row = rows.find((line) => line.startsWith(`| \`src/${folder}\``));
     return !inside.every((name) => row?.includes(`\`${name}\``));
   });
-  expect(rooms.size).toBeGreaterThan(20);
+  expect(inner.size).toBeGreaterThan(20);
   expect(missing).toEqual([]);
 });
 

@@ -38,8 +38,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** What environments may use: the doors of the folders, and the words that a task's terms are written in. */
 const PUBLIC = /^src\/(index|[^/]+\/index|trace\/(scalar|vector|math))\.ts$/;
 
-/** The rooms of a folder, each of which may import those before it and itself; files beside the rooms import them all. */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+/** The folders inside a folder, each of which may import those before it and itself; files beside them import them all. */
+const INSIDE: Readonly<Record<string, readonly string[]>> = {
   env: ["space", "task", "kernel", "host"],
   rl: ["tables", "networks", "device", "replay", "ppo", "sac", "dqn", "sac-discrete"],
 };
@@ -88,16 +88,16 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("inside a folder with rooms imports go down too", () => {
+  test("inside a folder imports go down too", () => {
     const wrong: string[] = [];
-    for (const [folder, rooms] of Object.entries(ROOMS)) {
-      const roomOf = (path: string) => new RegExp(`^src/${folder}/([^/]+)/`).exec(path)?.[1];
-      const inside = sources.filter((file) => file.startsWith(`src/${folder}/`) && roomOf(file) !== undefined);
-      expect(new Set(inside.map(roomOf))).toEqual(new Set(rooms));
+    for (const [folder, order] of Object.entries(INSIDE)) {
+      const folderOf = (path: string) => new RegExp(`^src/${folder}/([^/]+)/`).exec(path)?.[1];
+      const inside = sources.filter((file) => file.startsWith(`src/${folder}/`) && folderOf(file) !== undefined);
+      expect(new Set(inside.map(folderOf))).toEqual(new Set(order));
       for (const { from, to } of inside.flatMap(importsOf)) {
         if (!to.startsWith(`src/${folder}/`)) continue;
-        const up = rooms.indexOf(roomOf(to) ?? "") > rooms.indexOf(roomOf(from)!);
-        if (up || roomOf(to) === undefined) wrong.push(`${from} imports ${to}`);
+        const up = order.indexOf(folderOf(to) ?? "") > order.indexOf(folderOf(from)!);
+        if (up || folderOf(to) === undefined) wrong.push(`${from} imports ${to}`);
       }
     }
     expect(wrong).toEqual([]);
