@@ -71,8 +71,12 @@ const LEAST_TURN = 0.003;
  */
 const LOWERED = [0, 0.02, 0.04, 0.07, 0.1, 0.14, -0.04, -0.08, -0.12, -0.16] as const;
 const REACHES = 0.05;
-/** Steps of Levenberg and Marquardt, their damping at first and how it changes, and the difference that derivatives are of. */
+/**
+ * Steps of Levenberg and Marquardt, how little the last turns hinges by (rad), their damping at first and how it changes, and the
+ * difference that derivatives are of.
+ */
 const STEPS = 40;
+const SETTLED = 1e-10;
 const DAMPING = 1e-4;
 const EASES = 0.3;
 const STIFFENS = 4;
@@ -156,6 +160,7 @@ export function columnsOf(oracle: Oracle, qpos: ArrayLike<number>, leg: Leg): Co
         const [i, a] = [free[at], places[free[at]]];
         next[a] = Math.max(ranges[i][0], Math.min(ranges[i][1], q[a] + change));
       });
+      if (places.every((a) => Math.abs(next[a] - q[a]) < SETTLED)) break;
       const then = errors(next);
       const isBetter = times(then, then) < times(now, now);
       if (isBetter) [q, now] = [next, then];

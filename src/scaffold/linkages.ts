@@ -93,10 +93,16 @@ export function close(
       const rows = count(data.ne).filter((row) => ties.has(ids[row]));
       const open = Math.max(0, ...rows.map((row) => Math.abs(off[row])));
       if (open <= CLOSED || step === STEPS) return open < NEARLY;
-      const at = (row: number, i: number) => jacobians[model.nv * row + dofs[i]];
-      const system = dofs.map((_, i) => [
-        ...dofs.map((__, k) => rows.reduce((sum, row) => sum + at(row, i) * at(row, k), 0)),
-        -rows.reduce((sum, row) => sum + at(row, i) * off[row], 0),
+      // most joints move few rows of the ties
+      const columns = dofs.map((dof) =>
+        rows.flatMap((row) => {
+          const slope = jacobians[model.nv * row + dof];
+          return slope === 0 ? [] : [{ row, slope }];
+        }),
+      );
+      const system = columns.map((column) => [
+        ...dofs.map((dof) => column.reduce((sum, { row, slope }) => sum + slope * jacobians[model.nv * row + dof], 0)),
+        -column.reduce((sum, { row, slope }) => sum + slope * off[row], 0),
       ]);
       const largest = Math.max(...system.map((numbers, i) => numbers[i]));
       // nothing that follows moves them

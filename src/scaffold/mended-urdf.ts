@@ -73,6 +73,22 @@ function withBlanks(text: string): Mended | undefined {
   return next === text ? undefined : { text: next, note: "numbers have blanks between them, and no commas" };
 }
 
+/** The text with the first of what an inertia or a joint has more than one of, which is what other readers of URDFs take. */
+function withoutRepeats(text: string, element: string): Mended | undefined {
+  let repeats = 0;
+  const leaf = new RegExp(`<${element}\\b[^>]*?(?:/>|>[^<]*</${element}\\s*>)`, "g");
+  const next = text.replace(/<(inertial|joint)\b[^>]*>[^]*?<\/\1\s*>/g, (block) => {
+    let met = 0;
+    return block.replace(leaf, (said) => {
+      if (met++ === 0) return said;
+      repeats++;
+      return "";
+    });
+  });
+  if (repeats === 0) return undefined;
+  return { text: next, note: `${repeats} repeated <${element}> left out: the first counts` };
+}
+
 const listed = (names: readonly string[]): string =>
   names.length > 3 ? `${inLine(names[0])}, one of ${names.length} links,` : names.map(inLine).join(" or ");
 
@@ -103,7 +119,8 @@ export const withoutEfforts = (text: string): Mended => ({
 
 /**
  * A URDF without what MuJoCo said it refuses; undefined where nothing small mends that. Inertias that are not positive, or that
- * no body can have, bodies that move and have no mass, shapes without a size and commas are in many public URDFs, exported from CAD.
+ * no body can have, bodies that move and have no mass, shapes without a size, commas and repeated elements are in many public
+ * URDFs, exported from CAD or written by hand.
  */
 export function mendUrdf(text: string, said: string): Mended | undefined {
   if (/inertia must have positive eigenvalues/.test(said)) return withInertias(text);
@@ -113,5 +130,7 @@ export function mendUrdf(text: string, said: string): Mended | undefined {
     return told(text, BOUNDS, "what moves has at least 1 g and 1e-6 kg m^2 (boundmass, boundinertia)");
   if (/bad format in attribute '(?:xyz|rpy|size|scale)'/.test(said)) return withBlanks(text);
   if (/size \d must be positive in geom/.test(said)) return withSizes(text);
+  const [, repeated] = /repeated element: '(\w+)'/.exec(said) ?? [];
+  if (repeated !== undefined) return withoutRepeats(text, repeated);
   return undefined;
 }

@@ -32,15 +32,16 @@ export const angle = (a: Vector, b: Vector): number =>
 /** Whether two axes are parallel, either way round, up to 30 degrees: hips are canted. */
 export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > Math.cos(Math.PI / 6);
 
-/** Solves a small system by elimination; its last column is the right side. */
+/** Solves a small system by elimination, in place; its last column is the right side. */
 export function solve(rows: number[][]): number[] {
   const n = rows.length;
   for (let i = 0; i < n; i++) {
     const best = rows.reduce((at, row, k) => (k > i && Math.abs(row[i]) > Math.abs(rows[at][i]) ? k : at), i);
     [rows[i], rows[best]] = [rows[best], rows[i]];
-    for (let k = 0; k < n; k++) {
-      const factor = k === i ? 0 : rows[k][i] / rows[i][i];
-      rows[k] = rows[k].map((x, c) => x - factor * rows[i][c]);
+    for (const [k, row] of rows.entries()) {
+      if (k === i || row[i] === 0) continue;
+      const factor = row[i] / rows[i][i];
+      for (let c = i; c <= n; c++) row[c] -= factor * rows[i][c];
     }
   }
   return rows.map((row, i) => row[n] / row[i]);

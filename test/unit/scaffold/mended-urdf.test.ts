@@ -33,6 +33,7 @@ const lidar = `<link name="lidar">${inertial(4e-15, [1e-27, 1e-27, 1e-27])}</lin
 const camera = `<link name="camera">${inertial(0.2, [1e-4, 1e-4, 9e-4])}</link>${joint("camera", "fixed", ".2 0 0")}`;
 const wheel = `<link name="wheel"><collision><geometry><sphere radius="0.0"/></geometry></collision>${inertial(0.1, [1e-3, 1e-3, 1e-3])}</link>${joint("wheel", "fixed", "0 0 -.2")}`;
 const arm = `<link name="arm">${inertial(0.2, [1e-3, 1e-3, 1e-3])}</link>${joint("arm", "fixed", "0, -.2,0")}`;
+const twice = `<link name="twice">${inertial(0.2, [1e-3, 1e-3, 1e-3]).replace("</inertial>", '<inertia ixx="9" ixy="0" ixz="0" iyy="9" iyz="0" izz="9"/></inertial>')}</link>${joint("twice", "fixed", "0 0 .2")}`;
 // names that the scene would give too
 const idle = `<link name="idle"/>${joint("idle", "continuous", "0 -.2 0").replace("idle_joint", "root")}`;
 
@@ -41,6 +42,7 @@ test.each([
   ["camera", camera, "inertias that no body can have are balanced (balanceinertia)"],
   ["wheel", wheel, "1 of what collides had no size, and has 1 mm"],
   ["arm", arm, "numbers have blanks between them, and no commas"],
+  ["twice", twice, "1 repeated <inertia> left out: the first counts"],
   ["idle", idle, "what moves has at least 1 g and 1e-6 kg m^2 (boundmass, boundinertia)"],
 ])("a %s", async (name, part, note) => {
   const path = join(folder, "cad/urdf", `${name}.urdf`);
