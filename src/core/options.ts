@@ -103,7 +103,11 @@ export function unknownOption(of: string, name: string, names: readonly string[]
 /** Options as they were given. Throws `bad-option` if they are no object. */
 export function optionsOf<T extends object>(given: T, name = "options"): T {
   if (typeof given === "object" && (given as T | null) !== null && !Array.isArray(given)) return given;
-  throw badOption(name, given, name.startsWith("options") ? "pass an object, or leave it out" : "pass an object");
+  throw badOption(
+    name,
+    given,
+    given !== undefined && name.startsWith("options") ? "pass an object, or leave it out" : "pass an object",
+  );
 }
 
 /** Options by names alone. @throws CorralError bad-option if they are no object, unknown-option with the nearest names */

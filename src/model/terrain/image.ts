@@ -2,13 +2,24 @@
 import { optionsOf } from "../../core/options.ts";
 import { loadModel } from "../model.ts";
 import { readFile } from "../read-file.ts";
-import { bad, onlyOptions, UNIT, unitsOf, wanted, type Terrain } from "./terrain.ts";
+import { bad, MOST_POINTS, onlyOptions, UNIT, unitsOf, wanted, type Terrain } from "./terrain.ts";
 
 export interface ImageTerrainOptions {
   /** Width of a pixel (m). Default 0.1. */
   readonly cell?: number;
   /** Height of the brightest pixel above the darkest (m). */
   readonly height: number;
+}
+
+const SIGNATURE = [137, 80, 78, 71, 13, 10, 26, 10];
+
+/** Throws `bad-terrain` for a picture of more pixels than a terrain has, which a small file may say: MuJoCo has no memory for all. */
+function assertPixels(bytes: Uint8Array, name: string): void {
+  if (bytes.length < 24 || SIGNATURE.some((byte, i) => bytes[i] !== byte)) return;
+  const header = new DataView(bytes.buffer, bytes.byteOffset + 16, 8);
+  const [width, height] = [header.getUint32(0), header.getUint32(4)];
+  if (width * height > MOST_POINTS)
+    throw bad(`${name} has ${width} x ${height} pixels; a terrain has at most ${MOST_POINTS} points. Make it smaller`);
 }
 
 /**
@@ -22,11 +33,13 @@ export async function terrainFromImage(png: URL | string | Uint8Array, options: 
   wanted("cell", cell, 1e-3);
   wanted("height", height, 0);
   const bytes = png instanceof Uint8Array ? png : await readFile(png, "the picture");
+  const name = png instanceof Uint8Array ? "the picture" : `the picture ${String(png)}`;
+  assertPixels(bytes, name);
   const field = `<hfield name="h" file="h.png" size="1 1 1 1"/>`;
   const xml = `<mujoco><asset>${field}</asset><worldbody><geom type="hfield" hfield="h"/></worldbody></mujoco>`;
-  const name = png instanceof Uint8Array ? "the picture" : `the picture ${String(png)}`;
   const { surfaces } = await loadModel(xml, { assets: { "h.png": bytes } }).catch((cause: unknown) => {
-    const why = /PNG file 'h\.png'(?:: (.*))?/.exec(String(cause))?.[1] ?? "it is empty";
+    const said = /PNG file 'h\.png'(?:: (.*))?/.exec(String(cause))?.[1];
+    const why = said ?? (bytes.length === 0 ? "it is empty" : "MuJoCo does not say why");
     throw bad(`${name} is no PNG that can be read: ${why}. Save it as a PNG`, { cause });
   });
   const [nrow, ncol] = [surfaces!.nrow[0], surfaces!.ncol[0]];

@@ -63,7 +63,7 @@ export interface Terrain {
 export const UNIT = 1e-4;
 /** Whole units of it are integers of 32 bits (m). */
 const HIGHEST = 1e5;
-const MOST_POINTS = 2 ** 24;
+export const MOST_POINTS = 2 ** 24;
 const MOST_BLOCKS = 4096;
 /** Slabs that are steeper reach out from under the ground beside them (rad). */
 const STEEPEST_SLAB = 0.7;

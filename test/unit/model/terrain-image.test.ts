@@ -43,6 +43,13 @@ describe("a terrain from a picture", () => {
       message: expect.stringMatching(/the picture is no PNG that can be read: .*smaller than a PNG header\. Save/),
     });
     await expect(terrainFromImage(new Uint8Array(0), { height: 1 })).rejects.toThrow(/it is empty/);
+    // 24 bytes that say how large it is
+    const huge = new Uint8Array(encodePng({ width: 1, height: 1, rgba: new Uint8Array(4) }));
+    new DataView(huge.buffer, huge.byteOffset).setUint32(16, 2 ** 23);
+    new DataView(huge.buffer, huge.byteOffset).setUint32(20, 3);
+    await expect(terrainFromImage(huge, { height: 1 })).rejects.toThrow(
+      "the picture has 8388608 x 3 pixels; a terrain has at most 16777216 points. Make it smaller",
+    );
     await expect(terrainFromImage("nowhere.png", { height: 1 })).rejects.toMatchObject({ code: "missing-file" });
     // not what stands in the terminal
     await expect(terrainFromImage(0 as never, { height: 1 })).rejects.toThrow(
@@ -54,6 +61,9 @@ describe("a terrain from a picture", () => {
     const line = new Uint8Array(encodePng({ width: 2, height: 1, rgba: Uint8Array.from(PIXELS.slice(0, 8)) }));
     await expect(terrainFromImage(line, { height: 1 })).rejects.toThrow(
       /has 2 x 1 pixels; a terrain has at least 2 x 2/,
+    );
+    await expect(terrainFromImage(line, undefined as never)).rejects.toThrow(
+      "[bad-option] options of a terrain is undefined; pass an object.",
     );
     const grey = new Uint8Array(encodePng({ width: 2, height: 2, rgba: new Uint8Array(16).fill(9) }));
     await expect(terrainFromImage(grey, { height: 1 })).rejects.toThrow(/one grey, of the 256 that are read/);
