@@ -4,6 +4,7 @@
 // but its own name: not on the batch size, the shard, or what other worlds drew. Bits to numbers is a separate, exact
 // step, so that host and GPU agree to the bit on words and on uniforms. Normals pass through log, sin and cos and agree
 // only as far as those do.
+import { show } from "./show.ts";
 import { CorralError } from "./errors.ts";
 
 /** 64-bit seed as two u32: [low, high]. */
@@ -191,6 +192,4 @@ function checkUint32(what: string, value: number): number {
   );
 }
 
-function describe(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
-}
+const describe = (value: unknown): string => (typeof value === "bigint" ? String(value) : show(value));

@@ -1,4 +1,5 @@
 // makes environments from their names
+import { badOption } from "../core/options.ts";
 import { seedKey } from "../core/rng.ts";
 import { timed } from "../core/spans.ts";
 import { shareDevice } from "../gpu/shared-device.ts";
@@ -66,6 +67,8 @@ export function makeVec(id: string, options: NamedOptions): Promise<VectorEnv>;
 export function makeVec<O extends object>(task: Task<O>, options: VecOptions & Partial<O>): Promise<VectorEnv>;
 export async function makeVec(env: string | Task, given: object): Promise<VectorEnv> {
   const options = (given ?? {}) as NamedOptions;
+  if (typeof options !== "object" || Array.isArray(options))
+    throw badOption("options", options, "pass an object, such as { numEnvs: 64 }");
   // the device opens while MuJoCo loads; its error is thrown where the device is used
   const early = chooseDevice(options).then(
     (device) => (device === "gpu" ? shareDevice(options.adapter).catch(() => undefined) : undefined),

@@ -1,6 +1,7 @@
 // which worlds share buffers: shards as equal as whole tiles allow, in the order of the worlds
 import { CorralError } from "../core/errors.ts";
 import { listOf } from "../core/options.ts";
+import { show } from "../core/show.ts";
 
 /** A shard: worlds `firstWorld` to `firstWorld + worlds - 1`, in buffers made for `paddedWorlds`. */
 export interface Shard {
@@ -65,7 +66,7 @@ export function assertWorld(world: number, numEnvs: number): void {
   if (Number.isInteger(world) && world >= 0 && world < numEnvs) return;
   throw new CorralError(
     "bad-world",
-    `world is ${String(world)}; the batch has worlds 0 to ${numEnvs - 1}. Pass one of these.`,
+    `world is ${show(world)}; the batch has worlds 0 to ${numEnvs - 1}. Pass one of these.`,
     { world, numEnvs },
   );
 }

@@ -6,13 +6,15 @@ import type { ParamValues } from "./task-params.ts";
 
 export type Seed = number | bigint;
 
+type Seeds = Seed | readonly (Seed | null)[] | Uint32Array | BigUint64Array;
+
 export interface ResetOptions {
   /**
    * Seed of all worlds to be reset, or one for each world of the batch, null for none. A world's numbers depend on its
    * seed and its id: worlds of one seed differ. Without one a world goes on with its next episode, at first of the seed
    * given to `makeVec`.
    */
-  readonly seed?: Seed | readonly (Seed | null)[];
+  readonly seed?: Seeds;
   readonly options?: {
     /** The worlds to reset, one entry a world: booleans, or bytes 0 and 1. Default: all. */
     readonly mask?: readonly boolean[] | Uint8Array;
@@ -68,18 +70,20 @@ function checkMask(mask: unknown, numEnvs: number): Uint8Array {
   const refuse = (text: string) =>
     new CorralError("bad-reset-mask", `${text}. Pass ${numEnvs} booleans, at least one of them true.`, { numEnvs });
   const isBytes = mask instanceof Uint8Array;
-  if (!isBytes && !Array.isArray(mask)) throw refuse(`the reset mask is ${mask === null ? "null" : typeof mask}`);
+  if (!isBytes && !Array.isArray(mask)) throw refuse(`the reset mask is ${show(mask)}`);
   if (mask.length !== numEnvs) throw refuse(`the reset mask has ${mask.length} entries; there are ${numEnvs} worlds`);
   const bad = (mask as unknown[]).findIndex((x) => (isBytes ? x !== 0 && x !== 1 : typeof x !== "boolean"));
-  if (bad >= 0) throw refuse(`entry ${bad} of the reset mask is ${String(mask[bad])}`);
+  if (bad >= 0) throw refuse(`entry ${bad} of the reset mask is ${show(mask[bad])}`);
   const bytes = Uint8Array.from(mask as ArrayLike<number | boolean>, Number);
   if (!bytes.includes(1)) throw refuse("the reset mask marks no world");
   return bytes;
 }
 
-function checkSeed(seed: Seed | readonly (Seed | null)[], numEnvs: number): ResetRequest["keyOf"] {
-  if (!Array.isArray(seed)) {
-    const key = seedKey(seed as Seed);
+function checkSeed(seed: Seeds, numEnvs: number): ResetRequest["keyOf"] {
+  const isList = (x: Seeds): x is Exclude<Seeds, Seed> =>
+    Array.isArray(x) || (ArrayBuffer.isView(x) && !((x as unknown) instanceof DataView));
+  if (!isList(seed)) {
+    const key = seedKey(seed);
     return () => key;
   }
   if (seed.length !== numEnvs) {
@@ -89,7 +93,7 @@ function checkSeed(seed: Seed | readonly (Seed | null)[], numEnvs: number): Rese
       { numEnvs },
     );
   }
-  const keys = (seed as readonly (Seed | null)[]).map((one) => (one === null ? undefined : seedKey(one)));
+  const keys = Array.from<Seed | null, PhiloxKey | undefined>(seed, (one) => (one === null ? undefined : seedKey(one)));
   return (world) => keys[world];
 }
 

@@ -165,7 +165,7 @@ export class TimeTravel<E extends Restorable> {
   #placeOf(id: number): number {
     const place = this.#of.worldIds.indexOf(id);
     if (place >= 0) return place;
-    throw new CorralError("bad-world", `no world of ${this.#of.id} has the id ${String(id)}. Pass ids of worldIds.`, {
+    throw new CorralError("bad-world", `no world of ${this.#of.id} has the id ${show(id)}. Pass ids of worldIds.`, {
       id,
     });
   }

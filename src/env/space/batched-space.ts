@@ -1,7 +1,8 @@
 // a space of many worlds at once
+import { onlyOptions } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
 import { checkValues, type HostValues, isInside } from "./host-values.ts";
-import { badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "./spaces.ts";
+import { assertDraw, badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "./spaces.ts";
 
 export interface BatchSampleOptions extends SampleOptions {
   /** Stable id of each world, so that a world draws the same values in any batch. Default 0 to numEnvs - 1. */
@@ -51,7 +52,9 @@ export class BatchedSpace<S extends Space = Space> {
 
   /** Random values for all worlds: those of a world depend on (seed, world id, draw) alone. Writes to `out` if given. */
   sample(seed: number | bigint, options: BatchSampleOptions = {}, out?: ValuesOf<S>): ValuesOf<S> {
+    onlyOptions("sample", options, ["draw", "worldIds"]);
     const { draw = 0, worldIds } = options;
+    assertDraw(draw);
     const single: Space = this.single;
     if (worldIds !== undefined && worldIds.length !== this.numEnvs) {
       throw badSpace(

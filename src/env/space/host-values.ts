@@ -1,5 +1,6 @@
 // numbers as a host passes them (typed arrays, plain arrays, or one array a world), and their validation
 import { CorralError } from "../../core/errors.ts";
+import { show } from "../../core/show.ts";
 
 /** Values of a space: flat and row-major, or an array with one entry (or one array of entries) a world. */
 export type HostValues =
@@ -51,7 +52,7 @@ function flattenNumbers(values: readonly unknown[], length: number): readonly nu
   if (values.length !== length) return `actions have ${values.length} values`;
   // an index loop: holes are undefined too
   for (let i = 0; i < length; i++) {
-    if (typeof values[i] !== "number") return `value ${i} of the actions is ${typeof values[i]}, not a number`;
+    if (typeof values[i] !== "number") return `value ${i} of the actions is ${show(values[i])}, not a number`;
   }
   return values as readonly number[];
 }
@@ -66,7 +67,7 @@ function flattenRows(values: readonly unknown[], rows: number, width: number): r
     if (length !== width) return `the action of world ${world} has ${length} entries`;
     for (let i = 0; i < width; i++) {
       const x = (row as ArrayLike<unknown>)[i];
-      if (typeof x !== "number") return `entry ${i} of the action of world ${world} is ${typeof x}, not a number`;
+      if (typeof x !== "number") return `entry ${i} of the action of world ${world} is ${show(x)}, not a number`;
       flat.push(x);
     }
   }
@@ -126,8 +127,7 @@ export function isInside(
 }
 
 function describe(values: unknown): string {
-  if (typeof values === "string") return JSON.stringify(values);
-  if (typeof values !== "object" || values === null) return String(values);
+  if (typeof values !== "object" || values === null) return show(values);
   return `of type ${Object.prototype.toString.call(values).slice(8, -1)}`;
 }
 

@@ -5,6 +5,7 @@
 // integers out of range. A finite value outside of a Box is accepted, as Gymnasium does; MuJoCo clamps controls itself.
 import { show } from "../../core/show.ts";
 import { CorralError } from "../../core/errors.ts";
+import { badOption, onlyOptions } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
 import { isInside } from "./host-values.ts";
 
@@ -79,7 +80,8 @@ export class Box {
    * A random value, the same for the same (seed, draw): uniform where both bounds are finite, exponential from a single
    * bound, standard normal without any.
    */
-  sample(seed: number | bigint, { draw = 0 }: SampleOptions = {}): Float32Array {
+  sample(seed: number | bigint, options: SampleOptions = {}): Float32Array {
+    const draw = drawOf(options);
     return this.fill(new Float32Array(this.size), 0, new RandomStream(seed, 0, draw, streams.sampledAction));
   }
 
@@ -103,6 +105,20 @@ export class Box {
       x.every((v) => v === x[0]) ? shortest(x[0]) : `[${Array.from(x, shortest).join(", ")}]`;
     return `Box(${same(this.low)}, ${same(this.high)}, [${this.shape.join(", ")}], float32)`;
   }
+}
+
+/** Throws `bad-counter` for what no draw of a seed is counted by. */
+export function assertDraw(draw: number): void {
+  if (!(Number.isInteger(draw) && draw >= 0 && draw < 2 ** 32))
+    throw badOption("draw", draw, "pass an integer from 0 to 4294967295", "bad-counter");
+}
+
+/** @throws CorralError bad-option, bad-counter, unknown-option */
+function drawOf(options: SampleOptions): number {
+  onlyOptions("sample", options, ["draw"]);
+  const { draw = 0 } = options;
+  assertDraw(draw);
+  return draw;
 }
 
 /** The integers start to start + n - 1. Throws `bad-space` unless they are 32-bit integers. */
@@ -144,7 +160,8 @@ export class Discrete {
   }
 
   /** A random value, uniform, the same for the same (seed, draw). */
-  sample(seed: number | bigint, { draw = 0 }: SampleOptions = {}): Int32Array {
+  sample(seed: number | bigint, options: SampleOptions = {}): Int32Array {
+    const draw = drawOf(options);
     return this.fill(new Int32Array(1), 0, new RandomStream(seed, 0, draw, streams.sampledAction));
   }
 
@@ -197,7 +214,8 @@ export class MultiDiscrete {
   }
 
   /** A random value, uniform in each entry, the same for the same (seed, draw). */
-  sample(seed: number | bigint, { draw = 0 }: SampleOptions = {}): Int32Array {
+  sample(seed: number | bigint, options: SampleOptions = {}): Int32Array {
+    const draw = drawOf(options);
     return this.fill(new Int32Array(this.size), 0, new RandomStream(seed, 0, draw, streams.sampledAction));
   }
 

@@ -1,4 +1,5 @@
 // what environments refuse, in which words, and that nothing has changed then
+import { show } from "../../../src/core/show.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { list, makeVec, planVec, register, type VectorEnv } from "../../../src/env/index.ts";
 import { countdown } from "../../support/countdown.ts";
@@ -191,6 +192,14 @@ describe("an environment", () => {
       "[bad-reset-mask] the reset mask has 1 entries; there are 2 worlds. Pass 2 booleans, at least one of them true.",
     ],
     [
+      { seed: { of: 1 } },
+      '[bad-seed] seed is {"of":1}; a seed is an integer from 0 to 2^53 - 1 or a bigint from 0 to 2^64 - 1. Pass such as seed: 0.',
+    ],
+    [
+      { options: { mask: "all" } },
+      '[bad-reset-mask] the reset mask is "all". Pass 2 booleans, at least one of them true.',
+    ],
+    [
       { options: { mask: [1, 0] } },
       "[bad-reset-mask] entry 0 of the reset mask is 1. Pass 2 booleans, at least one of them true.",
     ],
@@ -278,6 +287,27 @@ describe("an environment", () => {
   });
 });
 
+test("seeds of worlds may be a typed array, and what draws is refused by its own names", async () => {
+  await using env = await makeVec("InvertedPendulum-v5", { numEnvs: 2, device: "cpu" });
+  const seen = async (seed: readonly number[] | Uint32Array | BigUint64Array) => [
+    ...(await env.reset({ seed })).observations,
+  ];
+  const wanted = await seen([3, 4]);
+  expect(await seen(Uint32Array.of(3, 4))).toEqual(wanted);
+  expect(await seen(BigUint64Array.of(3n, 4n))).toEqual(wanted);
+  for (const space of [env.actionSpace, env.singleActionSpace]) {
+    expect(() => space.sample(1, { draws: 2 } as never)).toThrow(
+      '[unknown-option] sample has no option "draws"; nearest: draw.',
+    );
+    expect(() => space.sample(1, { draw: -1 })).toThrow(
+      "[bad-counter] draw is -1; pass an integer from 0 to 4294967295.",
+    );
+  }
+  expect(await message(() => makeVec("Ant-v5", 64 as never))).toBe(
+    "[bad-option] options is 64; pass an object, such as { numEnvs: 64 }.",
+  );
+});
+
 test("with autoreset disabled a world that is done is reset before the next step", async () => {
   const plans = [
     { terminate_at: 2, truncate_at: null },
@@ -291,7 +321,7 @@ test("with autoreset disabled a world that is done is reset before the next step
   for (const what of ["endedBy", "status", "statusNames"] as const)
     for (const world of [2, -1, 0.5, "0", undefined])
       expect(() => infos[what](world as number), `${what}(${world})`).toThrow(
-        `[bad-world] world is ${world}; the batch has worlds 0 to 1. Pass one of these.`,
+        `[bad-world] world is ${show(world)}; the batch has worlds 0 to 1. Pass one of these.`,
       );
   expect(await message(() => env.step([0, 0]))).toBe(
     '[needs-reset] the episode of world 0 is over and autoreset is disabled; no world was stepped. Call reset({ options: { mask } }) first, in Python reset(options={"reset_mask": mask}).',
