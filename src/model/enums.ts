@@ -188,13 +188,6 @@ export const mjtConstraint = {
   CONTACT_PYRAMIDAL: 6,
   CONTACT_ELLIPTIC: 7,
 } as const;
-export const mjtConstraintState = {
-  SATISFIED: 0,
-  QUADRATIC: 1,
-  LINEARNEG: 2,
-  LINEARPOS: 3,
-  CONE: 4,
-} as const;
 export const mjtState = {
   TIME: 1 << 0,
   QPOS: 1 << 1,
@@ -215,11 +208,6 @@ export const mjtState = {
 /** The name of an enum's value, "value 7" if it has none. */
 export function enumName(values: Readonly<Record<string, number>>, value: number): string {
   return Object.keys(values).find((k) => values[k] === value) ?? `value ${value}`;
-}
-
-/** The names of the bits that are set. */
-export function bitNames(values: Readonly<Record<string, number>>, bits: number): string[] {
-  return Object.keys(values).filter((k) => (bits & values[k]) !== 0);
 }
 
 // numbers of mjmodel.h and mjtype.h
