@@ -89,6 +89,51 @@ function eachCell(made: Int, visit: (word: Int, from: Int, cell: Int) => void): 
   );
 }
 
+/** Whether a face goes, and what is done after that of each. */
+interface Judged {
+  readonly isSeen: Bool;
+  after(): void;
+}
+
+/** Removes the faces that go, in their order. */
+function eachSeen(faces: Int, judge: (face: Int) => Judged, remove: (face: Int) => void): void {
+  const label = "seen";
+  if (!current().roomy) {
+    const visit = (i: Int) => {
+      const { isSeen, after } = judge(i);
+      when(isSeen, () => remove(i));
+      after();
+    };
+    loop(faces, visit, { label });
+    return;
+  }
+  // all worlds ask of the same face, whose numbers lie side by side; then each removes its own next one
+  const gone = variable("epa_gone", 0, "u32");
+  loop(
+    toI32(shr(toU32(add(faces, WORD - 1)), WORD_BITS)),
+    (word) => {
+      const first = mul(word, WORD);
+      gone.set(0);
+      loop(
+        min(sub(faces, first), WORD),
+        (k) => {
+          const { isSeen, after } = judge(add(first, k));
+          gone.set(bor(gone.get(), select(isSeen, shl(1, toU32(k)), 0, "u32")));
+          after();
+        },
+        { label },
+      );
+      loop(WORD, () => {
+        const rest = gone.get();
+        breakIf(eq(rest, 0));
+        gone.set(band(rest, sub(rest, 1)));
+        remove(add(first, firstTrailingBit(rest)));
+      });
+    },
+    { label: "seen_words" },
+  );
+}
+
 export interface Polytope {
   readonly vertices: Variable;
   /** Scratch of the search, which a manifold may use after it. */
@@ -195,33 +240,30 @@ export function polytope(polygon = 0): Polytope {
       // what sees the vertex goes, whatever rounding says of the face it came from
       distances.set(nearest.get(), -FAR);
       least.set(FAR);
-      loop(
-        faces.get(),
-        (i) => {
-          const distance = distances.get(i);
-          const height = sub(dot3(read(normals, i), v.w), distance);
-          const isSeen = gt(height, seen);
-          when(isSeen, () => {
-            const packed = corners.get(i);
-            const ends = [0, 1, 2].map((k) => corner(packed, k));
-            const bits = ends.map((x) => shl(1, band(toU32(x), WORD - 1)));
-            const words = ends.map((x) => mul(toI32(shr(toU32(x), WORD_BITS)), MOST_VERTICES));
-            const note = (to: LocalArray, from: Int, k: number) => {
-              const cell = add(words[k], from);
-              to.set(cell, bor(to.get(cell), bits[k]));
-            };
-            ends.forEach((from, k) => {
-              note(edges, from, (k + 1) % 3);
-              note(back, from, (k + 2) % 3);
-            });
-            distances.set(i, GONE);
-            free.set(freed.get(), i);
-            increase(freed, 1);
-          });
-          offer(i, select(isSeen, GONE, distance));
-        },
-        { label: "seen" },
-      );
+      const judge = (i: Int): Judged => {
+        const distance = distances.get(i);
+        const height = sub(dot3(read(normals, i), v.w), distance);
+        const isSeen = gt(height, seen);
+        return { isSeen, after: () => offer(i, select(isSeen, GONE, distance)) };
+      };
+      const remove = (i: Int): void => {
+        const packed = corners.get(i);
+        const ends = [0, 1, 2].map((k) => corner(packed, k));
+        const bits = ends.map((x) => shl(1, band(toU32(x), WORD - 1)));
+        const words = ends.map((x) => mul(toI32(shr(toU32(x), WORD_BITS)), MOST_VERTICES));
+        const note = (to: LocalArray, from: Int, k: number) => {
+          const cell = add(words[k], from);
+          to.set(cell, bor(to.get(cell), bits[k]));
+        };
+        ends.forEach((from, k) => {
+          note(edges, from, (k + 1) % 3);
+          note(back, from, (k + 2) % 3);
+        });
+        distances.set(i, GONE);
+        free.set(freed.get(), i);
+        increase(freed, 1);
+      };
+      eachSeen(faces.get(), judge, remove);
 
       // edges between what went and what stays
       born.set(0);
