@@ -14,7 +14,7 @@ import { EXIT, integerOption, parse, print, printJson, progress, secondsOption }
 import { LiveLine } from "./live.ts";
 import { rate, table } from "./table.ts";
 import { DEVICE_HELP, deviceOf, MODEL_OPTIONS } from "./target.ts";
-import { watch } from "./train.ts";
+import { watch } from "./train-watch.ts";
 
 export const summary = "thousands of HalfCheetahs and Ants, live, beside MuJoCo; then agents that learn";
 

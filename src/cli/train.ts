@@ -1,28 +1,27 @@
 // `corral train`: an agent learns an environment on the device
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
-import { countOf, fixed, formatCount } from "../core/units.ts";
 import { taskOf } from "../env/registry.ts";
 import { computeWithoutThreads } from "../gpu/driver-threads.ts";
 import { isShort } from "../runs/defaults.ts";
-import { assertNewFolder, makeRunFolder, notWritten, RunFolder } from "../runs/folder.ts";
-import { assertRun, CONFIG_FILE } from "../runs/run-config.ts";
-import { ALGORITHMS, flagOf, isFree, RUN_OPTIONS, SETTING_NAMES, show, trainOptions } from "../runs/options.ts";
-import { lockRun, type RunLock } from "../runs/lock.ts";
+import { assertNewFolder } from "../runs/folder.ts";
+import { CONFIG_FILE } from "../runs/run-config.ts";
+import { ALGORITHMS, RUN_OPTIONS, show, trainOptions } from "../runs/options.ts";
 import { TrainingRun } from "../runs/train.ts";
-import type { TrainListener, TrainProgress, TrainResult } from "../runs/progress.ts";
+import type { TrainResult } from "../runs/progress.ts";
 import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageError } from "./io.ts";
 import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
-import { rate, sparkline } from "./table.ts";
 import { onlyArgument } from "./target.ts";
 import { assertTeacher, idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
 import { answered, flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
+import { assertResumable, holdFolder, notSaved, openFolder, replayIn } from "./train-folder.ts";
 import { openingOf } from "./train-opening.ts";
 import { openPage, shownOf, VIEW_FLAGS, type Shows } from "./train-page.ts";
 import { stagesOf, trainStages, type RunEnd, type RunRequest } from "./train-stages.ts";
+import { watch } from "./train-watch.ts";
 
 export const summary = "an agent learns an environment on the device";
 
@@ -235,82 +234,6 @@ async function trainOne(
 /** What ends a run after the update under way, saved. */
 const STOPS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-const notSaved = ({ missing, folder }: RunFolder): string =>
-  missing.length === 0 ? "" : ` Not written to ${folder}: ${missing.join(", ")}. Free the disk, then go on.`;
-
-/** Makes the folder of a run and holds it; if the run fails to start, an empty one is removed again. */
-function holdFolder(folder: string): RunLock {
-  const isNew = !existsSync(folder);
-  makeRunFolder(folder);
-  const lock = ((): RunLock => {
-    try {
-      return lockRun(folder);
-    } catch (error) {
-      throw error instanceof CorralError ? error : notWritten(folder, error);
-    }
-  })();
-  return {
-    tookOver: lock.tookOver,
-    [Symbol.dispose]: () => {
-      lock[Symbol.dispose]();
-      if (isNew && readdirSync(folder).length === 0) rmdirSync(folder);
-    },
-  };
-}
-
-/** Where the replay of a run lies, if it is in a file. Throws `bad-replay` if a run has lost its own. */
-function replayIn(folder: string, resumes: boolean, tookOver: boolean): { replayFile: string; reuseReplay: boolean } {
-  const replayFile = join(folder, "replay.bin");
-  // that of a run which was killed before its first checkpoint is of no use
-  if (!resumes && (tookOver || existsSync(join(folder, CONFIG_FILE)))) rmSync(replayFile, { force: true });
-  if (resumes && !existsSync(replayFile)) {
-    throw new CorralError(
-      "bad-replay",
-      `${replayFile} is not there, and the run does not go on without its replay. Begin another run, with another --out.`,
-      { path: replayFile },
-    );
-  }
-  return { replayFile, reuseReplay: resumes };
-}
-
-/** Opens the folder of a run: a new one, or the one it is resumed from. */
-async function openFolder(
-  made: TrainingRun,
-  folder: string,
-  resumes: boolean,
-  say: (line: string) => void,
-  options: Parameters<typeof RunFolder.create>[2],
-): Promise<RunFolder> {
-  if (!resumes) return RunFolder.create(folder, made, options);
-  const { opened, notes, iteration, envSteps } = await RunFolder.resume(folder, made, options);
-  for (const line of notes) say(line);
-  const message = `goes on after update ${iteration}, ${formatCount(envSteps)} env steps`;
-  say(message);
-  opened.event({ event: "resumed", iteration, envSteps, message });
-  return opened;
-}
-
-/** Throws `UsageError` if `--resume` comes with what it would change, `no-run` if there is none. */
-function assertResumable(folder: string, flags: readonly string[], positionals: readonly string[]): void {
-  if (positionals.length > 0) {
-    throw new UsageError(
-      `--resume takes the environment from ${folder}; '${positionals[0]}' is one argument too many.`,
-    );
-  }
-  const free = new Set([
-    "resume",
-    "json",
-    ...[...SETTING_NAMES, "adapter", "threads", "budget"].filter(isFree).map(flagOf),
-  ]);
-  const wrong = flags.filter((flag) => !free.has(flag));
-  if (wrong.length > 0) {
-    throw new UsageError(
-      `--resume takes --${wrong.join(", --")} from ${join(folder, CONFIG_FILE)}. It can be given ${[...free].map((flag) => `--${flag}`).join(", ")}.`,
-    );
-  }
-  assertRun(folder);
-}
-
 /** The environment of the command line, or of the config. */
 async function idOf(
   config: Readonly<Record<string, unknown>>,
@@ -331,70 +254,4 @@ async function idOf(
 function namedOf([env]: readonly string[]): { readonly env?: string; readonly task?: string } {
   const task = env === undefined ? undefined : taskFileOf(env);
   return { ...(env === undefined ? {} : { env }), ...(task === undefined ? {} : { task }) };
-}
-
-/** Trains with a live line, and says at the end what came of it. */
-export async function watch(
-  run: TrainingRun,
-  say: (line: string) => void,
-  live: LiveLine,
-  listener: TrainListener = {},
-): Promise<TrainResult> {
-  const returns: number[] = [];
-  const onProgress = (p: TrainProgress) => {
-    listener.onProgress?.(p);
-    if (p.metrics.episodes > 0) returns.push(p.metrics.episodeReturn);
-    live.show(trainLine(p), p.seconds);
-  };
-  const result = await run.train({ ...listener, onProgress }).finally(() => live.end());
-  if (returns.length > 0) say(`returns while it learned: ${sparkline(returns)}`);
-  say(outcome(result, run.settings.until));
-  return result;
-}
-
-/** One update in a line. */
-function trainLine(p: TrainProgress): string {
-  const { metrics: m } = p;
-  const parts = [
-    `${formatCount(p.envSteps).padStart(11)} steps`,
-    `${rate(p.envStepsPerSec).padStart(8)} env steps/s`,
-    m.episodes > 0 ? `return ${fixed(m.episodeReturn, 1)} length ${m.episodeLength.toFixed(0)}` : "no episode ended",
-    ...(p.evaluation ? [`evaluation ${fixed(p.evaluation.meanReturn, 1)}`] : []),
-    `loss ${fixed((m.policyLoss ?? 0) + m.valueLoss, 3)}`,
-    ...(m.kl === undefined ? [] : [`kl ${fixed(m.kl, 4)}`]),
-    ...(m.temperature === undefined ? [] : [`temperature ${m.temperature.toFixed(3)}`]),
-    ...(m.epsilon === undefined ? [] : [`epsilon ${m.epsilon.toFixed(3)}`]),
-    `${Math.ceil(p.secondsLeft)} s left`,
-    ...warnings(p),
-  ];
-  return parts.join("  ");
-}
-
-/** Extreme values that were clipped: visible, as they say that something is off. */
-export function warnings({ metrics: m }: Pick<TrainProgress, "metrics">): string[] {
-  const {
-    rewardsClipped = 0,
-    rewardsLeftOut = 0,
-    observationsClipped = 0,
-    ratiosClipped = 0,
-    stdAtBound = 0,
-    badSteps,
-  } = m;
-  return [
-    ...(rewardsClipped > 0 ? [`${countOf(rewardsClipped, "reward")} clipped`] : []),
-    ...(rewardsLeftOut > 0 ? [`${countOf(rewardsLeftOut, "reward")} too large for normalisation`] : []),
-    ...(observationsClipped > 0 ? [`${countOf(observationsClipped, "observation")} clipped`] : []),
-    ...(ratiosClipped > 0 ? [`${countOf(ratiosClipped, "ratio")} clipped`] : []),
-    ...(stdAtBound > 0 ? [`${countOf(stdAtBound, "deviation")} at a bound`] : []),
-    ...(badSteps > 0 ? [countOf(badSteps, "bad step")] : []),
-  ];
-}
-
-function outcome({ envSteps, seconds, evaluation, reached }: TrainResult, until: number | undefined): string {
-  const { meanReturn, meanLength, episodes, cut } = evaluation;
-  const were = cut > 0 ? `, ${formatCount(cut)} cut` : "";
-  const end = `return ${fixed(meanReturn, 1)}, length ${meanLength.toFixed(0)} (mean of ${countOf(episodes, "episode")}${were})`;
-  const took = `after ${formatCount(envSteps)} env steps in ${seconds.toFixed(1)} s`;
-  const goal = reached === undefined ? "" : reached ? `: ${until} reached` : `: ${until} NOT reached`;
-  return `${end} ${took}${goal}`;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PPO_OPTIONS } from "../../../src/rl/ppo/config.ts";
 import { SAC_OPTIONS } from "../../../src/rl/sac/config.ts";
-import { warnings } from "../../../src/cli/train.ts";
+import { warnings } from "../../../src/cli/train-watch.ts";
 import type { TrainProgress } from "../../../src/runs/progress.ts";
 import { corralInside as corral } from "../../support/cli-inside.ts";
 import { worldsOnWasm } from "../../support/on-wasm.ts";
