@@ -70,8 +70,9 @@ export function batchOptionsOf(values: { readonly set?: string[]; readonly rolle
 }
 
 /** Lines of `--help` on `--device` and `--adapter`. */
-export const DEVICE_HELP = `  --device NAME     auto (default): a GPU or the system's fast software driver, else wasm; gpu: an adapter, software ones too;
-                    wasm (WebAssembly), cpu (JavaScript, the same bits), cpu-f64 (JavaScript, float64)
+export const DEVICE_HELP = `  --device NAME     auto (default): a GPU or the system's fast software driver, else wasm;
+                    gpu: an adapter, software ones too; wasm (WebAssembly), cpu (JavaScript, the
+                    same bits), cpu-f64 (JavaScript, float64)
   --threads N       threads of wasm (as many as cores); 1 steps in the calling thread
   --adapter NAME    of a GPU: auto, gpu, system, embedded, or an index or name of corral doctor`;
 
