@@ -1,6 +1,7 @@
 // a policy that is plain numbers, applied on the host: for pictures, plays and evaluations, not for training
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
+import { assertWorld } from "../../memory/shards.ts";
 import { ACTIVATIONS, sigmoid } from "./activations.ts";
 import { normalise } from "./layer-norm.ts";
 import type { Policy, PolicyCell, PolicyLayer } from "./policy.ts";
@@ -96,8 +97,9 @@ export class AppliedPolicy {
     this.#gates = cell ? [lanes(cell.inputBias.length), lanes(cell.stateBias.length)] : [];
   }
 
-  /** Forgets what it remembers of a world, whose episode is over. */
+  /** Forgets what it remembers of a world, whose episode is over. @throws CorralError bad-world */
   forget(world: number): void {
+    assertWorld(world, this.#worlds);
     const state = this.#states[Math.floor(world / LANES)];
     for (let i = world % LANES; i < state.length; i += LANES) state[i] = 0;
   }

@@ -226,7 +226,10 @@ export function drawDemonstrations(
     for (let c = 0; c < nobs; c++) {
       const value = observations[at * nobs + c];
       if (!Number.isFinite(Math.fround(value)))
-        throw wrong(`number ${c} of the observation of step ${at} is ${value}; pass a finite float32.`, { at, c });
+        throw wrong(`number ${c} of the observation of step ${at} is ${show(value)}; pass a finite float32.`, {
+          at,
+          c,
+        });
       drawn.observations[i * nobs + c] = value;
     }
     convert(actions, at * nact, raw, `demonstrations, step ${at}`);

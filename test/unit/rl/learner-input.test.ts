@@ -102,6 +102,8 @@ describe("refused", () => {
     const seen = policy.observations;
     expect(() => new AppliedPolicy({} as never, 1)).toThrow("[bad-policy] the policy is {}; pass what readPolicy");
     expect(() => new AppliedPolicy(policy, 0)).toThrow("[bad-num-envs] a policy acts in 0 worlds");
+    for (const world of [-1, 2, 0.5, "1"])
+      expect(() => new AppliedPolicy(policy, 2).forget(world as number)).toThrow("[bad-world] world is ");
     const actor = new AppliedPolicy(policy, 2);
     const says = `[bad-shape] observations have ${2 * seen - 2} numbers; BipedVelocity sees ${seen} numbers in each of 2 worlds.`;
     expect(() => actor.act(new Float32Array(2 * seen - 2))).toThrow(says);
