@@ -41,10 +41,15 @@ function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: bo
     return later < 0 || (later === 0 && geom1 < geom2);
   };
   const [inRows, inColumns] = [new Uint8Array(ngeom), new Uint8Array(ngeom)];
+  // millions of pairs: which end is in the rows is asked once, and a cell is found once
+  const [rowGeoms, columnGeoms] = [new Int32Array(members.length), new Int32Array(members.length)];
   for (let i = 0; i < members.length; i++) {
-    const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
+    const geom1 = pairs.geom1[members[i]];
+    const geom2 = pairs.geom2[members[i]];
     const is = isFirst(geom1, geom2);
-    inRows[is ? geom1 : geom2] = inColumns[is ? geom2 : geom1] = 1;
+    rowGeoms[i] = is ? geom1 : geom2;
+    columnGeoms[i] = is ? geom2 : geom1;
+    inRows[rowGeoms[i]] = inColumns[columnGeoms[i]] = 1;
   }
   const [firsts, seconds] = [inRows, inColumns].map((met) => Array.from(met.keys()).filter((g) => met[g] === 1));
   const columns = inGroups(seconds, order);
@@ -52,15 +57,16 @@ function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: bo
   const rows = [...fixed.sort((a, b) => place[a] - place[b]), ...others];
   const words = Math.ceil(columns.length / WORD);
   const [rowOf, columnOf] = [placesOf(rows, ngeom), placesOf(columns, ngeom)];
-  const each = (visit: (cell: number, pair: number) => void): void => {
-    for (let i = 0; i < members.length; i++) {
-      const [geom1, geom2] = [pairs.geom1[members[i]], pairs.geom2[members[i]]];
-      const is = isFirst(geom1, geom2);
-      visit(rowOf[is ? geom1 : geom2] * words * WORD + columnOf[is ? geom2 : geom1], members[i]);
-    }
-  };
   const masks = new Int32Array(rows.length * words);
-  each((cell) => (masks[cell >> 5] |= 1 << (cell & (WORD - 1))));
+  const cells = rowGeoms;
+  for (let i = 0; i < members.length; i++) {
+    const cell = rowOf[rowGeoms[i]] * words * WORD + columnOf[columnGeoms[i]];
+    cells[i] = cell;
+    masks[cell >> 5] |= 1 << (cell & (WORD - 1));
+  }
+  const each = (visit: (cell: number, pair: number) => void): void => {
+    for (let i = 0; i < members.length; i++) visit(cells[i], members[i]);
+  };
   const index = () => {
     const pairAt = new Int32Array(rows.length * words * WORD).fill(-1);
     each((cell, pair) => (pairAt[cell] = pair));
@@ -71,7 +77,8 @@ function gridOf(pairs: GeomPairs, ngeom: number, members: Int32Array, planes: bo
 
 /** Grids that hold every pair once: planes apart from others, and pairs that are named twice in grids of their own. */
 export function gridsOf(ngeom: number, pairs: GeomPairs, order: GridOrder): { planes: boolean; grid: Grid }[] {
-  const groups = new Map<number, { members: Int32Array; count: number }>();
+  const groups: ({ members: Int32Array; count: number } | undefined)[] = [];
+  const keys: number[] = [];
   const seen = new Map<number, number>();
   // explicit pairs alone are named twice
   const mayRepeat = pairs.kinds.some(({ ipair }) => ipair >= 0);
@@ -86,14 +93,16 @@ export function gridsOf(ngeom: number, pairs: GeomPairs, order: GridOrder): { pl
   for (let k = 0; k < pairs.length; k++) {
     const onPlane = isPlane[pairs.kind[k]];
     const key = 2 * (mayRepeat ? timesOf(k) : 0) + Number(onPlane);
-    let group = groups.get(key);
+    let group = groups[key];
     if (!group) {
       const most = onPlane ? onPlanes : pairs.length - onPlanes;
-      groups.set(key, (group = { members: new Int32Array(most), count: 0 }));
+      groups[key] = group = { members: new Int32Array(most), count: 0 };
+      keys.push(key);
     }
     group.members[group.count++] = k;
   }
-  return [...groups].map(([key, { members, count }]) => {
+  return keys.map((key) => {
+    const { members, count } = groups[key]!;
     const planes = key % 2 === 1;
     return { planes, grid: gridOf(pairs, ngeom, members.subarray(0, count), planes, order) };
   });
