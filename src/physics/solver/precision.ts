@@ -29,10 +29,13 @@ export function slopeReduction(m: ModelView, contacts: ContactRows): number {
   if (current().exact) return 1e-12;
   return few ? 1e-6 : 1e-4;
 }
-/** Newton's iterations in which a decrement must halve, or what is left is rounding. */
-export const PATIENCE = 8;
-/** How many times what may be noise (FLOAT32_NOISE) a decrement is that is more than rounding leaves of the next one. */
-export const PATIENCE_NOISE = 1e4;
+/**
+ * How long Newton's decrement may go without halving beside stiff contacts before what is left is taken for rounding.
+ * Iterations count `near` where it is up to `noise.near` times what may be noise (FLOAT32_NOISE), 1 up to `noise.far`, and
+ * beyond not at all; up to `noise.sure` two are enough. Of contacts that start deep the cost without forces, which noise is
+ * told by, is far more than at the minimum.
+ */
+export const PATIENCE = { iterations: 32, near: 2, noise: { sure: 1e-2, near: 1e2, far: 1e4 } };
 /** Newton decrement, relative to the cost scale, that float32 resolves. */
 export const FLOAT32_TOLERANCE = 1e-10;
 /**

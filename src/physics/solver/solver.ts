@@ -8,7 +8,6 @@ import {
   div,
   eq,
   ge,
-  gt,
   isFinite32,
   le,
   lt,
@@ -42,7 +41,6 @@ import {
   FLOAT32_NOISE,
   FLOAT32_TOLERANCE,
   PATIENCE,
-  PATIENCE_NOISE,
   slopeReduction,
   usesNewton,
 } from "./precision.ts";
@@ -338,16 +336,23 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
     if (current().exact) return false;
     const last = lastDecrement.get();
     lastDecrement.set(decrement);
-    const isNoise = byIsland ? false : and(le(decrement, noise.get()), ge(decrement, mul(0.5, last)));
+    const sure = patience ? mul(PATIENCE.noise.sure, noise.get()) : noise.get();
+    const isNoise = byIsland ? false : and(le(decrement, sure), ge(decrement, mul(0.5, last)));
     if (!patience) return isNoise;
     // the conjugate gradients of coupling.ts may leave more rounding error than `noise` allows for
     const { best, since } = patience;
     const better = lt(decrement, mul(0.5, best.get()));
     best.set(select(better, decrement, best.get()));
     // a search that is still far from its end may go to and fro between states of friction for longer
-    const isFar = gt(decrement, mul(PATIENCE_NOISE, noise.get()));
-    since.set(select(or(better, isFar), 0, add(since.get(), 1), "i32"));
-    return or(isNoise, ge(since.get(), PATIENCE));
+    const within = (times: number) => le(decrement, mul(times, noise.get()));
+    const more = select(
+      within(PATIENCE.noise.near),
+      PATIENCE.near,
+      select(within(PATIENCE.noise.far), 1, 0, "i32"),
+      "i32",
+    );
+    since.set(select(better, 0, add(since.get(), more), "i32"));
+    return or(isNoise, ge(since.get(), PATIENCE.iterations));
   }
 
   /** qfrc_constraint. */
