@@ -33,8 +33,14 @@ const [UNLISTED, GONE] = [-1, -2];
 /** No face is that far. */
 const FAR = 1e30;
 
-/** Corners and neighbours of a tetrahedron's faces, then of those over both sides of a triangle. */
-const CORNERS = [0, 1, 2, 0, 3, 1, 0, 2, 3, 3, 2, 1, 4, 0, 1, 4, 2, 0, 4, 1, 2, 3, 1, 0, 3, 0, 2, 3, 2, 1];
+/** What the first vertices are: a tetrahedron, a triangle and one more on either side, or an edge and three around it. */
+export const FIRST = { TETRAHEDRON: 0, TRIANGLE: 1, EDGE: 2 } as const;
+/** Corners of a tetrahedron's faces, then of those over both sides of a triangle, then of those around an edge. */
+const CORNERS = [
+  0, 1, 2, 0, 3, 1, 0, 2, 3, 3, 2, 1, 4, 0, 1, 4, 2, 0, 4, 1, 2, 3, 1, 0, 3, 0, 2, 3, 2, 1, 0, 2, 3, 0, 4, 2, 0, 3, 4,
+  1, 3, 2, 1, 2, 4, 1, 4, 3,
+];
+/** Neighbours across edges; the last two bodies have the same. */
 const NEIGHBOURS = [1, 3, 2, 2, 3, 0, 0, 3, 1, 2, 0, 1, 1, 3, 2, 2, 4, 0, 0, 5, 1, 5, 0, 4, 3, 1, 5, 4, 2, 3];
 
 /** One after the other, of three. */
@@ -148,17 +154,21 @@ export function marginFaces(p: Polytope) {
   return {
     nearest,
     least,
-    /** Begins with the tetrahedron of the first four vertices, or with a triangle and one more on either side. */
-    begin(isTriangle: Bool): void {
+    /** Begins with what the first vertices are (`FIRST`). */
+    begin(first: Int): void {
       for (const x of [made, listed, broken]) x.set(0);
-      const by = (triangle: Int, tetrahedron: Int) => select(isTriangle, triangle, tetrahedron, "i32");
-      vertices.set(by(5, 4));
-      const three = [0, 1, 2].map((i) => cornerAt(w, i)).reduce(add3);
-      centre.set(select3(isTriangle, scale3(three, 1 / 3), scale3(add3(three, cornerAt(w, 3)), 0.25)));
+      const [isTetrahedron, isEdge] = [eq(first, FIRST.TETRAHEDRON), eq(first, FIRST.EDGE)];
+      vertices.set(select(isTetrahedron, 4, 5, "i32"));
+      const two = add3(cornerAt(w, 0), cornerAt(w, 1));
+      const three = add3(two, cornerAt(w, 2));
+      const four = scale3(add3(three, cornerAt(w, 3)), 0.25);
+      centre.set(select3(isTetrahedron, four, select3(isEdge, scale3(two, 0.5), scale3(three, 1 / 3))));
       const [ends, beside] = [CORNERS, NEIGHBOURS].map((of, k) => table(`own_first${k}`, of, "i32"));
-      loop(by(6, 4), (f) => {
-        const [first, around] = [ends, beside].map((of) => [0, 1, 2].map((k) => of(add(mul(3, add(f, by(4, 0))), k))));
-        attach(first as unknown as [Int, Int, Int], around, 0, FAR);
+      const from = select(isTetrahedron, 0, select(isEdge, 10, 4, "i32"), "i32");
+      const next = select(isTetrahedron, 0, 4, "i32");
+      loop(select(isTetrahedron, 4, 6, "i32"), (f) => {
+        const three = (of: typeof ends, at: Int) => [0, 1, 2].map((k) => of(add(mul(3, add(f, at)), k)));
+        attach(three(ends, from) as unknown as [Int, Int, Int], three(beside, next), 0, FAR);
       });
     },
     broken: (): Bool => eq(broken.get(), 1),

@@ -38,7 +38,6 @@ import {
   neg3,
   norm3,
   scale3,
-  select3,
   sub3,
   ZERO3,
   type Vec3,
@@ -46,34 +45,26 @@ import {
 import { mjtGeom } from "../../../model/enums.ts";
 import { unit } from "./directions.ts";
 import type { Finder } from "./distance.ts";
-import { marginFaces } from "./margin-faces.ts";
+import { aroundEdge, passes, turnedOn } from "./edge-start.ts";
+import { FIRST, marginFaces } from "./margin-faces.ts";
 import { marginSupport } from "./margin-support.ts";
 import { MOST_VERTICES, type Polytope } from "./polytope.ts";
 import { faceRecord, keep, record } from "./record.ts";
 import { cornerAt, vector } from "./registers.ts";
 import { insert, reduce, simplex } from "./simplex.ts";
 import { idsOf, type Core } from "./support.ts";
+import { nearestSide, TINY } from "./tetrahedron.ts";
 import type { ConvexOptions } from "./types.ts";
 
 /** What the search has found so far: nothing that decides, that shapes are apart, or where they meet. */
 const [OPEN, APART, MET] = [0, 1, 2];
-const MODE = { POINTS: 0, TETRAHEDRON: 1, FACES: 2, DONE: 3, TRIANGLE: 4 } as const;
+const MODE = { POINTS: 0, TETRAHEDRON: 1, FACES: 2, DONE: 3, TRIANGLE: 4, EDGE: 5 } as const;
 const NEXT = { NONE: 0, TETRAHEDRON: 1, BEGIN: 2, FACE: 3 } as const;
 
-/** MuJoCo's mjMINVAL, in units of the pair. */
-const TINY = 1e-15;
 const FAR = 1e30;
 
 /** MuJoCo has room for so many faces an iteration. */
 const FACES_A_STEP = 6;
-
-/** Corners of a tetrahedron's faces, each opposite to one of its own. */
-const FACES = [
-  [2, 1, 3],
-  [0, 2, 3],
-  [1, 0, 3],
-  [0, 1, 2],
-];
 
 /** Whether both are boxes or hulls without a margin, and take these steps: another search need only tell whether they meet. */
 export const isFlatPair = (a: Core, b: Core, reach: Scalar, options: ConvexOptions): Bool =>
@@ -127,6 +118,7 @@ export function marginSearch(
     const next = variable("own_next", NEXT.NONE, "i32");
     const d = vector("own_d");
     const x = vector("own_x");
+    const edge = vector("own_edge");
     const [length, upper] = ["length", "upper"].map((name) => variable(`own_${name}`, 0));
     const [turns, worst] = ["turns", "worst"].map((name) => variable(`own_${name}`, 0, "i32"));
     const s = simplex();
@@ -156,7 +148,16 @@ export function marginSearch(
       });
       return eq(again.get(), 1);
     };
-    const takeThree = () => [0, 1, 2].forEach((k) => put(k, s.w[k].get(), s.a[k].get(), s.ids[k].get()));
+    const take = (k: number) => put(k, s.w[k].get(), s.a[k].get(), s.ids[k].get());
+    const takeThree = () => [0, 1, 2].forEach(take);
+    const beginAround = () => {
+      [0, 1].forEach(take);
+      const { axis, first } = aroundEdge(a.shape.mat, sub3(s.w[1].get(), s.w[0].get()));
+      edge.set(axis);
+      d.set(first);
+      worst.set(2);
+      mode.set(MODE.EDGE);
+    };
 
     const turn = () => {
       const n = d.get();
@@ -200,7 +201,7 @@ export function marginSearch(
                   () =>
                     when(
                       or(near, lt(abs(sub(length.get(), before)), TINY)),
-                      () => end(OPEN),
+                      () => when(and(near, eq(s.count.get(), 2)), beginAround, () => end(OPEN)),
                       () => d.set(scale3(x.get(), div(-1, length.get()))),
                     ),
                 );
@@ -214,6 +215,20 @@ export function marginSearch(
         d.set(neg3(n));
         next.set(select(eq(worst.get(), 4), NEXT.BEGIN, NEXT.NONE, "i32"));
         worst.set(4);
+      });
+
+      when(eq(mine, MODE.EDGE), () => {
+        put(worst.get(), w, onA, names());
+        d.set(turnedOn(edge.get(), n));
+        when(eq(worst.get(), 4), () => {
+          const [from, to, ...around] = [0, 1, 2, 3, 4].map((i) => cornerAt(p.w, i));
+          when(
+            passes([from, to], around),
+            () => next.set(NEXT.BEGIN),
+            () => end(OPEN),
+          );
+        });
+        increase(worst, 1);
       });
 
       when(eq(mine, MODE.TETRAHEDRON), () => {
@@ -265,24 +280,7 @@ export function marginSearch(
       });
 
       when(and(eq(next.get(), NEXT.TETRAHEDRON), ne(mode.get(), MODE.DONE)), () => {
-        const sides = FACES.map((corners, k) => {
-          const [v1, v2, v3] = corners.map((i) => cornerAt(p.w, i));
-          const across = cross(sub3(v3, v1), sub3(v2, v1));
-          const norm = norm3(across);
-          const thin = lt(norm, TINY);
-          const out = scale3(across, div(1, max(norm, 1e-30)));
-          return { k, out, dist: select(thin, FAR, dot3(out, v1)) };
-        });
-        const nearer = (p1: Side, p2: Side): Side => {
-          const first = lt(p1.dist, p2.dist);
-          return {
-            k: select(first, p1.k, p2.k, "i32"),
-            out: select3(first, p1.out, p2.out),
-            dist: select(first, p1.dist, p2.dist),
-          };
-        };
-        const least = nearer(nearer(sides[0], sides[1]), nearer(sides[2], sides[3]));
-        const none = sides.map((side) => eq(side.dist, 0)).reduce<Bool>(or, false);
+        const { least, none } = nearestSide(p.w);
         worst.set(least.k);
         d.set(least.out);
         mode.set(MODE.TETRAHEDRON);
@@ -293,7 +291,8 @@ export function marginSearch(
         );
       });
       when(eq(next.get(), NEXT.BEGIN), () => {
-        faces.begin(eq(mine, MODE.TRIANGLE));
+        const three = select(eq(mine, MODE.TRIANGLE), FIRST.TRIANGLE, FIRST.TETRAHEDRON, "i32");
+        faces.begin(select(eq(mine, MODE.EDGE), FIRST.EDGE, three, "i32"));
         upper.set(FAR);
         turns.set(0);
         mode.set(MODE.FACES);
@@ -378,9 +377,3 @@ export function marginSearch(
 
 const numbersAt = (of: readonly LocalArray[], i: Int): Vec3 =>
   of.length === 0 ? ZERO3 : [of[0].get(i), of[1].get(i), 0];
-
-interface Side {
-  readonly k: Int;
-  readonly out: Vec3;
-  readonly dist: Scalar;
-}
