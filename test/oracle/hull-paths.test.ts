@@ -89,3 +89,41 @@ describe("searches that run out of steps end where MuJoCo's do", () => {
     await expectMuJoCos(xml, 0.08, arithmetic, least);
   });
 });
+
+/** A plate with a corner 0.03 mm before the middle of an edge, which is on three polygons, and one that is made last. */
+function plate(): string {
+  const [a, b, h] = [0.03, 0.04, 0.01];
+  const out = unit([1, 0, 0.6]);
+  const under = (down: number, off: number, y: number) => [
+    a + down * out[2] + off * out[0],
+    y,
+    h - down * out[0] + off * out[2],
+  ];
+  const top = [1, -1].flatMap((x) => [b, -b].map((y) => [x * a, y, h]));
+  const bottom = [b, -b].flatMap((y) => [under(0.02, 0, y), [-a, y, -0.02]]);
+  const points = [...top, under(3e-4, 3e-5, 0), bottom[0], bottom[2], bottom[1], bottom[3], [-a - 5e-6, 0, h + 1e-6]];
+  return points.map((p) => p.map((x) => x.toFixed(9)).join(" ")).join("  ");
+}
+
+/** A blunt tip, at whose foot eight faces meet that are within 3 degrees of level. */
+function tip(): string {
+  const ring = (n: number, radius: number, z: number, turn: number) =>
+    Array.from({ length: n }, (_, i) => [Math.cos, Math.sin].map((f) => radius * f((2 * Math.PI * i) / n + turn))).map(
+      (p) => [...p, z],
+    );
+  const points = [[0, 0, 0], ...ring(8, 0.03, 0.0012, 0.1), ...ring(4, 0.02, 0.03, 0)];
+  return points.map((p) => p.map((x) => x.toFixed(9)).join(" ")).join("  ");
+}
+
+test("in float64 the third corner of a triangle is looked for on two polygons, of three along an almost straight edge", async () => {
+  const poses = Array.from({ length: POSES }, (_, i) => {
+    const draw = random(i);
+    const turn = unit([1, draw(0, -0.03, 0.03), draw(1, -0.03, 0.03), draw(2, -3, 3)]);
+    return [0, 0, 0, 1, 0, 0, 0, draw(3, -0.02, 0.028), draw(4, -0.03, 0.03), draw(5, 0.004, 0.0095), ...turn];
+  });
+  const other = `<geom type="mesh" mesh="two" mass="1"/>`;
+  const xml = scene(plate(), other, { asset: mesh(tip()) });
+  const { touching, share } = await contactShare(xml, poses, "float64", cylinderPlaces.apart.value);
+  expect(touching).toBe(POSES);
+  expect(share).toBeGreaterThanOrEqual(cylinderPlaces.share.value);
+});

@@ -23,6 +23,7 @@ import {
   type Int,
   type Scalar,
 } from "../../../trace/scalar.ts";
+import { current } from "../../../trace/graph.ts";
 import { cross, dot3, scale3, sub3, type Vec3 } from "../../../trace/vector.ts";
 import { unit } from "./directions.ts";
 import { LEVEL, type Faces, type Placed } from "./faces.ts";
@@ -35,6 +36,8 @@ export const OPPOSED = 0.996;
 export const ALONG = 0.0888;
 /** Faces that may meet at a corner, of each side. */
 export const MOST_FACES = 16;
+/** Polygons that two corners of MuJoCo's triangle share, among which it looks for the third (meshNormals). */
+const PAIRED_FACES = 2;
 /** A corner this near to the plane of contact, in sizes of the pair, is on it. */
 const TOUCHING = 1e-6;
 /** Corners within this are at one height by all that float32 tells. */
@@ -145,6 +148,8 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
     return { count: select(none, 0, faced.count, "i32"), face: faced.face };
   };
 
+  // in float32 the order of a triangle's corners is not MuJoCo's
+  const ordered = current().exact;
   const list = array("meeting_faces", 2 * MOST_FACES, "i32");
   const counts = array("meeting_count", 2, "i32");
   const touching = array("meeting_corners", 2, "i32");
@@ -184,6 +189,9 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
         left.set(select(known, fewest, MOST_FACES, "i32"));
         const along = variable("face_along", -1, "i32");
         along.set(-1);
+        // the third corner is looked for among two polygons of the first two: more lie along an almost straight row of corners
+        const pairs = ordered && variable("faces_of_pair", 0, "i32");
+        if (pairs) pairs.set(0);
         const near = about(side);
         loop(
           near.count,
@@ -196,7 +204,12 @@ export function meeting(pair: Placed, faces: Faces, found: Found, scratch: reado
               here.set(0);
               loop(faces.corners(side, face), (k) => {
                 increase(here, select(meets(side, face, k), 1, 0, "i32"));
+                if (pairs) increase(pairs, select(eq(faces.cornerId(side, face, k), second(side)), 1, 0, "i32"));
               });
+              if (pairs) {
+                const isLate = and(and(known, eq(corners.get(), 3)), gt(pairs.get(), PAIRED_FACES));
+                when(and(isLate, not(faces.isBox(side))), () => here.set(0));
+              }
               const some = min(here.get(), 3);
               when(and(gt(some, most.get()), not(known)), () => {
                 most.set(some);
