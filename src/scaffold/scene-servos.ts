@@ -68,20 +68,29 @@ export function forceOf(model: Model, joint: number, { carries, legs }: ServoOpt
   return 9.81 * 0.3 * Math.max(hangs, 0.2 * whole);
 }
 
-/** Gains of the servo of a joint, as its scene has them (N m/rad, N m s/rad). */
-function gainsOf(model: Model, joint: number, options: ServoOptions): { readonly kp: string; readonly kv: string } {
+/** A servo of a joint, as its scene has it (N m/rad, N m s/rad), and the inertia of its rotor where it needs one (kg m^2). */
+interface SceneServo {
+  readonly kp: string;
+  readonly kv: string;
+  readonly armature?: string;
+}
+
+/**
+ * The servo of a joint. Legs of robots on two feet are as stiff as hold them upright: where their links are lighter than steps
+ * follow that, the motor gets a rotor, which the description says nothing of and real ones have.
+ */
+function servoOf(model: Model, joint: number, options: ServoOptions): SceneServo {
   const { carries = Infinity, stiffer = 1, isExplicit = false, legs, least = 0 } = options;
   const force = forceOf(model, joint, options);
   const { timestep } = model.opt;
-  // stiffer than this a free link would swing faster than steps can follow
+  // stiffer than this for its inertia a free link would swing faster than steps can follow
+  const steady = Math.min(0.25 / timestep ** 2, isExplicit ? TAKEN / (SERVO_DAMPING * timestep) : Infinity);
   const inertia = model.dof_M0[model.jnt_dofadr[joint]];
-  const steady = Math.min(
-    (0.25 * inertia) / timestep ** 2,
-    isExplicit ? (TAKEN * inertia) / (SERVO_DAMPING * timestep) : Infinity,
-  );
   const asked = (stiffer * Math.min(force, STANDING * carries)) / SERVO_ERROR;
-  const kp = Math.min(legs?.has(nameOf(model, "joint", joint)) ? Math.max(asked, least) : asked, steady);
-  return { kp: short(kp), kv: short(SERVO_DAMPING * kp) };
+  const holds = legs?.has(nameOf(model, "joint", joint)) ? least : 0;
+  const kp = Math.max(Math.min(asked, steady * inertia), holds);
+  const rotor = holds > steady * inertia ? { armature: short(holds / steady - inertia) } : {};
+  return { kp: short(kp), kv: short(SERVO_DAMPING * kp), ...rotor };
 }
 
 /** Joints that are driven, by id: what follows another is moved by it. */
@@ -108,8 +117,9 @@ export function actuatorsOf(model: Model, options: ServoOptions): string {
     const bound = `forcerange="${short(-force)} ${short(force)}"`;
     if (wheels.has(joint))
       return `<velocity name="${name}" joint="${name}" kv="${short(force / WHEEL_ERROR)}" ctrlrange="-${WHEEL_SPEED} ${WHEEL_SPEED}" ${bound}/>`;
-    const { kp, kv } = gainsOf(model, joint, options);
-    return `<position name="${name}" joint="${name}" kp="${kp}" kv="${kv}" ${bound}/>`;
+    const { kp, kv, armature } = servoOf(model, joint, options);
+    const rotor = armature === undefined ? "" : ` armature="${armature}"`;
+    return `<position name="${name}" joint="${name}" kp="${kp}" kv="${kv}"${rotor} ${bound}/>`;
   });
   return lines.map((line) => `    ${line}`).join("\n");
 }
@@ -119,7 +129,7 @@ export function servosIn(model: Model, options: ServoOptions): (readonly [kp: nu
   const wheels = wheelsOf(model);
   return drivenIn(model).map((j) => {
     if (wheels.has(j)) return undefined;
-    const { kp, kv } = gainsOf(model, j, options);
+    const { kp, kv } = servoOf(model, j, options);
     return [Number(kp), Number(kv)];
   });
 }

@@ -29,8 +29,8 @@ export const across = (a: Vector, axis: Vector): Vector => {
 export const angle = (a: Vector, b: Vector): number =>
   Math.acos(Math.max(-1, Math.min(1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)))));
 
-/** Whether two axes are parallel, either way round, up to 30 degrees: hips are canted. */
-export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > Math.cos(Math.PI / 6);
+/** Whether two axes are parallel, either way round, up to 35 degrees: hips are canted, by 30 in some. */
+export const areParallel = (a: Vector, b: Vector): boolean => Math.abs(dot(a, b)) > Math.cos((35 * Math.PI) / 180);
 
 /** Solves a small system by elimination, in place; its last column is the right side. */
 export function solve(rows: number[][]): number[] {

@@ -120,3 +120,12 @@ test("legs that end in a foot of its own, fixed to the shin, are bent as those w
     <actuator>${SIDES.map((side) => ["hip", "knee"].map((name) => `<motor joint="${side}_${name}" ctrlrange="-1 1"/>`).join("")).join("")}</actuator></mujoco>`;
   expect(await bentKnees(robot)).toMatchObject({ left_hip: -0.35, left_knee: 0.7, right_knee: 0.7 });
 });
+
+test("hips may be canted by thirty degrees, as they are drawn", async () => {
+  const canted = (sign: number): Leg => ({
+    range: "0 2.5",
+    hip: `0 ${Math.cos(Math.PI / 6)} ${sign * Math.sin(Math.PI / 6)}`,
+  });
+  const bent = await bentKnees(biped(canted(-1), canted(1)));
+  expect([bent.left_knee, bent.right_knee]).toEqual([0.7, 0.7]);
+});

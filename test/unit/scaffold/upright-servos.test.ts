@@ -75,3 +75,20 @@ test("so are those of its scene, where it has no actuators", async () => {
   for (const joint of ["hip0", "ankle0", "hip1", "ankle1"]) expect(kp.get(joint)! / carries).toBeCloseTo(UPRIGHT, 3);
   expect(kp.get("arm")! / carries).toBeLessThan(UPRIGHT / 2);
 });
+
+test("links too light for steps to follow get a rotor in that scene, and steps follow them", async () => {
+  const light = await loadModel(standing(BIPED, 0));
+  const feet = [0, 1].map((i) => light.names.body.indexOf(`foot${i}`));
+  const carries = carriedBy(light);
+  const lines = actuatorsOf(light, standingOn(light, feet, carries)).split("\n");
+  const at = (name: string) => lines.find((line) => line.includes(`joint="${name}"`)) ?? "";
+  const number = (line: string, attribute: string) => Number(new RegExp(`${attribute}="([^"]*)"`).exec(line)?.[1]);
+  for (const ankle of ["ankle0", "ankle1"]) {
+    const inertia = light.dof_M0[light.jnt_dofadr[light.names.joint.indexOf(ankle)]];
+    const kp = number(at(ankle), "kp");
+    expect(kp / carries).toBeCloseTo(UPRIGHT, 3);
+    // a quarter of the inertia over a step squared
+    expect((kp * 4 * light.opt.timestep ** 2) / (number(at(ankle), "armature") + inertia)).toBeCloseTo(1, 3);
+  }
+  for (const heavy of ["hip0", "hip1", "arm"]) expect(at(heavy)).not.toContain("armature");
+});
