@@ -1,5 +1,6 @@
 // URDFs that MuJoCo refuses and other simulators take, mended where a mend is small and said
 import { inLine } from "../core/show.ts";
+import { TAG } from "../model/nesting.ts";
 import { withCompiler } from "../model/urdf.ts";
 
 /** A text, and in words what was changed. */
@@ -73,20 +74,30 @@ function withBlanks(text: string): Mended | undefined {
   return next === text ? undefined : { text: next, note: "numbers have blanks between them, and no commas" };
 }
 
-/** The text with the first of what an inertia or a joint has more than one of, which is what other readers of URDFs take. */
+/** Elements of a URDF whose children readers take by name, the first of each. */
+const PARENTS = new Set(["link", "joint", "inertial", "visual", "collision", "geometry"]);
+
+/** The text with the first of what elements have more than one of, which is what other readers of URDFs take. */
 function withoutRepeats(text: string, element: string): Mended | undefined {
-  let repeats = 0;
-  const leaf = new RegExp(`<${element}\\b[^>]*?(?:/>|>[^<]*</${element}\\s*>)`, "g");
-  const next = text.replace(/<(inertial|joint)\b[^>]*>[^]*?<\/\1\s*>/g, (block) => {
-    let met = 0;
-    return block.replace(leaf, (said) => {
-      if (met++ === 0) return said;
-      repeats++;
-      return "";
-    });
-  });
-  if (repeats === 0) return undefined;
-  return { text: next, note: `${repeats} repeated <${element}> left out: the first counts` };
+  const open: { readonly name: string; met: number }[] = [];
+  const cuts: { readonly from: number; readonly depth: number; to?: number }[] = [];
+  // comments are left as they are: what is in one is nothing of what holds it
+  for (const { 0: tag, 1: closes, 2: name, 3: attributes, index } of text.matchAll(TAG)) {
+    if (name === undefined) continue;
+    const parent = open.at(-1);
+    const isInCut = cuts.length > 0 && cuts.at(-1)!.to === undefined;
+    if (closes === "/") open.pop();
+    else {
+      if (name === element && parent && PARENTS.has(parent.name) && parent.met++ > 0 && !isInCut)
+        cuts.push({ from: index, depth: open.length });
+      if (!attributes.endsWith("/")) open.push({ name, met: 0 });
+    }
+    const cut = cuts.at(-1);
+    if (cut && cut.to === undefined && open.length === cut.depth) cut.to = index + tag.length;
+  }
+  if (cuts.length === 0) return undefined;
+  const kept = [0, ...cuts.map(({ to }) => to)].map((from, i) => text.slice(from, cuts[i]?.from));
+  return { text: kept.join(""), note: `${cuts.length} repeated <${element}> left out: the first counts` };
 }
 
 const listed = (names: readonly string[]): string =>

@@ -80,6 +80,8 @@ test("names of columns say in which order quaternions are", async () => {
   expect(await quatOf("qx,qy,qz,qw")).toEqual([0.8, 0.6, 0, 0]);
   expect(await quatOf("root_rot.x,root_rot.y,root_rot.z,root_rot.w")).toEqual([0.8, 0.6, 0, 0]);
   expect(await quatOf("quatW,quatX,quatY,quatZ")).toEqual([0.6, 0, 0, 0.8]);
+  for (const names of ["rotationX,rotationY,rotationZ,rotationW", "x_rot,y_rot,z_rot,w_rot", '"qx","qy","qz","qw"'])
+    expect(await quatOf(names), names).toEqual([0.8, 0.6, 0, 0]);
   // what says no order
   expect(await quatOf("q0,q1,q2,q3")).toEqual([0.6, 0, 0, 0.8]);
   expect(await quatOf("q0,q1,q2,q3", { quaternions: "xyzw" })).toEqual([0.8, 0.6, 0, 0]);
@@ -87,4 +89,13 @@ test("names of columns say in which order quaternions are", async () => {
     'its columns 3 to 6 are named "qx", "qy", "qz", "qw", and quaternions is "wxyz"; pass "xyzw", or nothing',
   );
   await expect(quatOf("q0,q1,q2,q3", { quaternions: "zxyw" })).rejects.toThrow('it is "wxyz" or "xyzw"');
+  const two = model.replace(
+    "</worldbody>",
+    '<body pos="0 0 9"><joint type="ball"/><geom size="1"/></body></worldbody>',
+  );
+  const both = `x,y,z,qx,qy,qz,qw,ball_w,ball_x,ball_y,ball_z\n0,0,1,0.6,0,0,0.8,0.6,0,0,0.8\n`;
+  const read = readFrames(both + both.split("\n")[1], { model: two, fps: 10 });
+  await expect(read).rejects.toThrow(
+    'its columns 7 to 10 are named "ball_w", "ball_x", "ball_y", "ball_z", and columns 3 to 6 are named "qx", "qy", "qz", "qw"; write all in one order',
+  );
 });

@@ -1,6 +1,7 @@
 // numbers as a host passes them (typed arrays, plain arrays, or one array a world), and their validation
 import { CorralError } from "../../core/errors.ts";
 import { show } from "../../core/show.ts";
+import { countOf } from "../../core/units.ts";
 
 /** Values of a space: flat and row-major, or an array with one entry (or one array of entries) a world. */
 export type HostValues =
@@ -39,7 +40,9 @@ function kindOf(values: unknown): "float" | "integer" | "array" | "other" {
 /** The values flat, [rows * width] long; or, if the shape is another, a text that says which. */
 function flatten(values: HostValues, rows: number, width: number): ArrayLike<number> | string {
   if (kindOf(values) !== "array") {
-    return values.length === rows * width ? (values as ArrayLike<number>) : `actions have ${values.length} values`;
+    return values.length === rows * width
+      ? (values as ArrayLike<number>)
+      : `actions have ${countOf(values.length, "value")}`;
   }
 
   const nested = (values as readonly unknown[]).some((row) => typeof row === "object" && row !== null);
@@ -49,7 +52,7 @@ function flatten(values: HostValues, rows: number, width: number): ArrayLike<num
 }
 
 function flattenNumbers(values: readonly unknown[], length: number): readonly number[] | string {
-  if (values.length !== length) return `actions have ${values.length} values`;
+  if (values.length !== length) return `actions have ${countOf(values.length, "value")}`;
   // an index loop: holes are undefined too
   for (let i = 0; i < length; i++) {
     if (typeof values[i] !== "number") return `value ${i} of the actions is ${show(values[i])}, not a number`;
@@ -58,7 +61,7 @@ function flattenNumbers(values: readonly unknown[], length: number): readonly nu
 }
 
 function flattenRows(values: readonly unknown[], rows: number, width: number): readonly number[] | string {
-  if (values.length !== rows) return `actions have ${values.length} rows`;
+  if (values.length !== rows) return `actions have ${countOf(values.length, "row")}`;
   const flat: number[] = [];
   for (let world = 0; world < rows; world++) {
     const row = values[world];

@@ -237,21 +237,36 @@ function inOrder({ names, nq, jnt_type, jnt_qposadr }: Model, given: Given): Giv
   return given;
 }
 
-/**
- * The order of the numbers of quaternions that the names of their columns say ("qx", "root_rot.w"), if they say one.
- * @throws CorralError bad-motion where it is not the one that was asked for
- */
-function orderSaid(model: Model, names: readonly string[] = [], asked?: Order): Order | undefined {
-  for (const at of quaternionsOf(model)) {
-    const columns = names.slice(at, at + 4);
-    const letters = columns.map((name) => /(?:^|[^a-z]|q|quat|rot)([wxyz])$/i.exec(name)?.[1].toLowerCase()).join("");
-    if (letters !== "wxyz" && letters !== "xyzw") continue;
-    if (asked === undefined || asked === letters) return letters;
-    throw bad(
-      `its columns ${at} to ${at + 3} are named ${columns.map(show).join(", ")}, and quaternions is ${show(asked)}; pass ${show(letters)}, or nothing`,
-    );
+/** The order that the names of four columns say, which differ in one letter alone ("qx", "root_rot.w", "x of pelvis"). */
+function orderOf(columns: readonly string[]): Order | undefined {
+  const names = columns.map((name) => name.toLowerCase());
+  for (let i = 0; i < (names[0]?.length ?? 0); i++) {
+    const letters = names.map((name) => name[i]).join("");
+    const rests = new Set(names.map((name) => name.slice(0, i) + name.slice(i + 1)));
+    if ((letters === "wxyz" || letters === "xyzw") && rests.size === 1) return letters;
   }
   return undefined;
+}
+
+/**
+ * The order of the numbers of quaternions that the names of their columns say, if they say one.
+ * @throws CorralError bad-motion where it is not the one that was asked for, or another one of another quaternion
+ */
+function orderSaid(model: Model, names: readonly string[] = [], asked?: Order): Order | undefined {
+  let order = asked;
+  let before = `quaternions is ${show(asked)}`;
+  for (const at of quaternionsOf(model)) {
+    const columns = names.slice(at, at + 4);
+    const said = orderOf(columns);
+    if (said === undefined) continue;
+    const named = `columns ${at} to ${at + 3} are named ${columns.map(show).join(", ")}`;
+    if (order !== undefined && order !== said)
+      throw bad(
+        `its ${named}, and ${before}; ${asked === undefined ? "write all in one order" : `pass ${show(said)}, or nothing`}`,
+      );
+    [order, before] = [said, named];
+  }
+  return order;
 }
 
 /** How much further on a cycle ends, of the one thing that floats. */
@@ -323,7 +338,7 @@ export async function readFrames(source: MotionSource, options: FrameOptions): P
     );
   const model = await loadModel(options.model);
   const { rows, names } = inOrder(model, given);
-  const qpos = positionsOf(model, rows, orderSaid(model, names, quaternions) ?? quaternions ?? "wxyz");
+  const qpos = positionsOf(model, rows, orderSaid(model, names, quaternions) ?? "wxyz");
   const count = given.rows.length;
   const dt = 1 / fps;
   const advance = cyclic ? advanceOf(model, qpos, count) : [];

@@ -213,7 +213,7 @@ describe("a batch", () => {
     [
       "rows",
       [[0, 0, 0]],
-      "actions have 1 rows; Box(-1, 1, [3], float32) takes float32 values of shape [4, 3]. Pass a Float32Array of 12 values.",
+      "actions have 1 row; Box(-1, 1, [3], float32) takes float32 values of shape [4, 3]. Pass a Float32Array of 12 values.",
     ],
     [
       "row length",

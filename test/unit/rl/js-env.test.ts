@@ -331,7 +331,7 @@ describe("what a world saves", () => {
     expect(() => vec.step(Int32Array.of(0, 0))).toThrow("[needs-reset] Own was not reset yet.");
     expect(() => vec.reset({ sed: 1 } as never)).toThrow('[unknown-option] reset has no option "sed"; nearest: seed.');
     void vec.reset();
-    expect(() => vec.step(Int32Array.of(0))).toThrow("[bad-action] actions have 1 values");
+    expect(() => vec.step(Int32Array.of(0))).toThrow("[bad-action] actions have 1 value");
     expect(() => vec.step([0, 5] as never)).toThrow("[bad-action] world 1, entry 0 of the action is 5");
     expect(vec.step([0, 1] as never)).toMatchObject({ rewards: [0, 0] });
   });

@@ -259,3 +259,22 @@ test("meshes in files of one name, of which MuJoCo reads the first for all, are 
   expect(namesakes(scaled('scale="1 -1 1"'))).toEqual([]);
   expect(namesakes(scaled(""))).toEqual([["left/shin.obj", "right/shin.obj"]]);
 });
+
+// the first in the text need not be the first that is said
+test("repeated elements are told by what holds them, and comments and transmissions hold nothing", () => {
+  const kept = `<transmission name="t"><joint name="a"/></transmission>
+    <link name="b"><!-- <inertial> --><inertial><origin xyz="1 0 0"/><mass value="1"/></inertial>
+    <visual><origin xyz="2 0 0"/><geometry><sphere radius="1"/></geometry></visual></link>
+    <joint name="c" type="fixed"><!-- <origin xyz="3 0 0"/> --><origin xyz="4 0 0"/>`;
+  const text = (again: string) => `<robot name="r">${kept}${again}</joint></robot>`;
+  const said = "XML Error: repeated element: 'origin'";
+  for (const again of ['<origin xyz="5 0 0"/>', '<origin xyz="5 0 0"></origin>', '<origin a=">">\n<x/></origin>'])
+    expect(mendUrdf(text(again), said)).toEqual({
+      text: text(""),
+      note: "1 repeated <origin> left out: the first counts",
+    });
+  expect(mendUrdf(text(""), said)).toBeUndefined();
+  const link = (more: string) => `<robot><link name="a"><inertial><mass value="1"/></inertial>${more}</link></robot>`;
+  const second = "<inertial><mass value='2'/><mass value='3'/></inertial>";
+  expect(mendUrdf(link(second + second), "repeated element: 'inertial'")?.text).toBe(link(""));
+});
