@@ -98,4 +98,9 @@ test("names of columns say in which order quaternions are", async () => {
   await expect(read).rejects.toThrow(
     'its columns 7 to 10 are named "ball_w", "ball_x", "ball_y", "ball_z", and columns 3 to 6 are named "qx", "qy", "qz", "qw"; write all in one order',
   );
+  const first = "rot_x,rot_y,rot_z,rot_w,x,y,z\n0,0,0,1,0,0,0.05\n0,0,0,1,0,0,0.05\n";
+  await expect(readFrames(first, { model, fps: 10 })).rejects.toThrow(
+    'its columns 0 to 3 are named "rot_x", "rot_y", "rot_z", "rot_w", and qpos has its quaternion at 3; columns are in the order of qpos',
+  );
+  expect(await quatOf("w,x,y,z")).toEqual([0.6, 0, 0, 0.8]);
 });

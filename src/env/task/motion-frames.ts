@@ -250,23 +250,29 @@ function orderOf(columns: readonly string[]): Order | undefined {
 
 /**
  * The order of the numbers of quaternions that the names of their columns say, if they say one.
- * @throws CorralError bad-motion where it is not the one that was asked for, or another one of another quaternion
+ * @throws CorralError bad-motion where it is not the one that was asked for, or of another quaternion, or said of other columns
  */
 function orderSaid(model: Model, names: readonly string[] = [], asked?: Order): Order | undefined {
-  let order = asked;
-  let before = `quaternions is ${show(asked)}`;
-  for (const at of quaternionsOf(model)) {
-    const columns = names.slice(at, at + 4);
-    const said = orderOf(columns);
-    if (said === undefined) continue;
-    const named = `columns ${at} to ${at + 3} are named ${columns.map(show).join(", ")}`;
-    if (order !== undefined && order !== said)
-      throw bad(
-        `its ${named}, and ${before}; ${asked === undefined ? "write all in one order" : `pass ${show(said)}, or nothing`}`,
-      );
-    [order, before] = [said, named];
-  }
-  return order;
+  const sayAt = (at: number) => orderOf(names.slice(at, at + 4));
+  const named = (at: number) =>
+    `columns ${at} to ${at + 3} are named ${names
+      .slice(at, at + 4)
+      .map(show)
+      .join(", ")}`;
+  const places = quaternionsOf(model);
+  const said = places.filter(sayAt);
+  const elsewhere = names.findIndex((_, at) => sayAt(at));
+  if (said.length === 0 && places.length > 0 && elsewhere >= 0)
+    throw bad(
+      `its ${named(elsewhere)}, and qpos has its quaternion at ${places.join(", ")}; columns are in the order of qpos`,
+    );
+  const wrong = said.find((at) => sayAt(at) !== (asked ?? sayAt(said[0])));
+  if (wrong === undefined) return asked ?? sayAt(said[0]);
+  throw bad(
+    asked === undefined
+      ? `its ${named(wrong)}, and ${named(said[0])}; write all in one order`
+      : `its ${named(wrong)}, and quaternions is ${show(asked)}; pass ${show(sayAt(wrong))}, or nothing`,
+  );
 }
 
 /** How much further on a cycle ends, of the one thing that floats. */
