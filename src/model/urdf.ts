@@ -86,7 +86,7 @@ export function placeOf(name: string, file: string, tree: FileTree): string | un
 const firstThere = (candidates: readonly string[], tree: FileTree): string | undefined =>
   candidates.map((at) => posix.normalize(at).replace(/^(\.?\/)+/, "")).find((at) => tree.size(at) !== undefined);
 
-const withoutComments = (xml: string): string => xml.replace(/<!--[^]*?-->/g, "");
+export const withoutComments = (xml: string): string => xml.replace(/<!--[^]*?-->/g, "");
 
 /** Whether a text is a URDF: its first element is a robot. */
 export const isUrdf = (xml: string): boolean => /^[^<]*(<[?!][^>]*>[^<]*)*<robot\b/.test(withoutComments(xml));

@@ -1,7 +1,7 @@
 // URDFs that MuJoCo refuses and other simulators take, mended where a mend is small and said
 import { inLine } from "../core/show.ts";
 import { TAG } from "../model/nesting.ts";
-import { withCompiler } from "../model/urdf.ts";
+import { withCompiler, withoutComments } from "../model/urdf.ts";
 
 /** A text, and in words what was changed. */
 export interface Mended {
@@ -15,7 +15,8 @@ const LEAST_INERTIA = 1e-9;
 /** Least mass (kg) and inertia (kg m^2) of bodies that move. */
 const BOUNDS = { boundmass: "1e-3", boundinertia: "1e-6" };
 
-const LINK = /<link\b[^>]*\bname\s*=\s*["']([^"']*)["'][^>]*>[^]*?<\/link>/g;
+/** A link that says something. */
+const LINK = /<link\b[^>]*\bname\s*=\s*["']([^"']*)["'](?:[^>]*[^>/])?>[^]*?<\/link>/g;
 const INERTIA = /<inertia\b[^>]*>/;
 /** What a size that is 0 becomes (m). */
 const LEAST_SIZE = "0.001";
@@ -81,7 +82,6 @@ const PARENTS = new Set(["link", "joint", "inertial", "visual", "collision", "ge
 function withoutRepeats(text: string, element: string): Mended | undefined {
   const open: { readonly name: string; met: number }[] = [];
   const cuts: { readonly from: number; readonly depth: number; to?: number }[] = [];
-  // comments are left as they are: what is in one is nothing of what holds it
   for (const { 0: tag, 1: closes, 2: name, 3: attributes, index } of text.matchAll(TAG)) {
     if (name === undefined) continue;
     const parent = open.at(-1);
@@ -113,7 +113,7 @@ function told(text: string, options: Record<string, string>, note: string): Mend
 /** A URDF nothing of which collides, with what is seen of its links in place of that; undefined where some does, or none is seen. */
 export function collidingUrdf(text: string): Mended | undefined {
   // what is in a comment does not collide, and is not seen
-  const said = text.replace(/<!--[^]*?-->/g, "");
+  const said = withoutComments(text);
   if (/<collision\b/.test(said)) return undefined;
   const next = said.replace(/<visual\b(?:[^>]*[^>/])?>([^]*?)<\/visual>/g, (visual, shape: string) => {
     const plain = shape.replace(/<material\b[^>]*?(?:\/>|>[^]*?<\/material>)/g, "");
@@ -133,7 +133,9 @@ export const withoutEfforts = (text: string): Mended => ({
  * no body can have, bodies that move and have no mass, shapes without a size, commas and repeated elements are in many public
  * URDFs, exported from CAD or written by hand.
  */
-export function mendUrdf(text: string, said: string): Mended | undefined {
+export function mendUrdf(given: string, said: string): Mended | undefined {
+  // what is in a comment is nothing of what is around it
+  const text = withoutComments(given);
   if (/inertia must have positive eigenvalues/.test(said)) return withInertias(text);
   if (/use 'balanceinertia'/.test(said))
     return told(text, { balanceinertia: "true" }, "inertias that no body can have are balanced (balanceinertia)");
