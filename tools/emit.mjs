@@ -33,7 +33,8 @@ export function copyAssets(dist) {
       if (!entry.isFile() || !endings.includes(extname(entry.name))) continue;
       const file = join(entry.parentPath, entry.name);
       // only to be read
-      if (relative(join(root, "shaders"), file).startsWith("emitted")) continue;
+      const inShaders = relative(join(root, "shaders"), file);
+      if (inShaders.startsWith("emitted") || inShaders === "README.md") continue;
       cpSync(file, join(dist, relative(root, file)));
     }
   }
