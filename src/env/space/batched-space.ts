@@ -1,5 +1,5 @@
 // a space of many worlds at once
-import { onlyOptions } from "../../core/options.ts";
+import { badOption, onlyOptions } from "../../core/options.ts";
 import { RandomStream, streams } from "../../core/rng.ts";
 import { checkValues, type HostValues, isInside } from "./host-values.ts";
 import { assertDraw, badSpace, type SampleOptions, type Space, type SpaceValues, type ValuesOf } from "./spaces.ts";
@@ -56,6 +56,8 @@ export class BatchedSpace<S extends Space = Space> {
     const { draw = 0, worldIds } = options;
     assertDraw(draw);
     const single: Space = this.single;
+    if (worldIds !== undefined && (typeof worldIds !== "object" || (worldIds as unknown) === null))
+      throw badOption("worldIds", worldIds, "pass one id a world, or leave it out");
     if (worldIds !== undefined && worldIds.length !== this.numEnvs) {
       throw badSpace(
         `${worldIds.length} world ids for ${this.numEnvs} worlds. Pass one id a world, or none for 0 to ${this.numEnvs - 1}.`,

@@ -109,9 +109,9 @@ export function checkValues(space: Checker, numEnvs: number, values: HostValues)
 
 /** The second half of an error text: what a space takes, and what to pass. */
 function wanted(space: Checker, numEnvs: number): string {
-  const array = space.dtype === "float32" ? "Float32Array" : "Int32Array";
+  const array = space.dtype === "float32" ? "a Float32Array" : "an Int32Array";
   const shape = [numEnvs, ...space.shape].join(", ");
-  return `${String(space)} takes ${space.dtype} values of shape [${shape}]. Pass a ${array} of ${numEnvs * space.size} values.`;
+  return `${String(space)} takes ${space.dtype} values of shape [${shape}]. Pass ${array} of ${numEnvs * space.size} values.`;
 }
 
 /** Whether the values are good for `numEnvs` worlds and `bounded` holds for each (value, flat index). */

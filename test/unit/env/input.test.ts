@@ -303,6 +303,9 @@ test("seeds of worlds may be a typed array, and what draws is refused by its own
       "[bad-counter] draw is -1; pass an integer from 0 to 4294967295.",
     );
   }
+  expect(() => env.actionSpace.sample(1, { worldIds: null as never })).toThrow(
+    "[bad-option] worldIds is null; pass one id a world, or leave it out.",
+  );
   expect(await message(() => makeVec("Ant-v5", 64 as never))).toBe(
     "[bad-option] options is 64; pass an object, such as { numEnvs: 64 }.",
   );
