@@ -22,6 +22,7 @@ import { baseOf, robotOf, type Robot } from "../scaffold/robot.ts";
 import { meetsGround } from "../scaffold/stance.ts";
 import { drivenIn } from "../scaffold/scene-servos.ts";
 import { stiffServos } from "../scaffold/stiff-servos.ts";
+import { goalsOf } from "../scaffold/goals.ts";
 import { reachTask } from "../scaffold/reach-task.ts";
 import { velocityTask, type Places } from "../scaffold/robot-tasks.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../scaffold/track-task.ts";
@@ -152,7 +153,7 @@ async function written(name: string, folder: string, given: Given): Promise<Writ
   if (chosen === "track") return tracked(name, folder, robot, { ...given, places });
   const gait = chosen === "velocity" && !planar ? await gaitOf(robot) : undefined;
   const walks = () => (planar ? planarTask(name, robot, planar, places) : velocityTask(name, robot, places, gait));
-  const text = chosen === "velocity" ? walks() : reachTask(name, robot, places);
+  const text = chosen === "velocity" ? walks() : reachTask(name, robot, places, await goalsOf(robot));
   const { key, lift, passed } = robot;
   const unnamed = passed.length > 0 ? "" : ": the model names no keyframe";
   return {

@@ -1,5 +1,6 @@
 // a task for an arm of one's own: reaching
 import { rateOf } from "./many-actions.ts";
+import { goalsAbout, type Box } from "./goals.ts";
 import type { Robot } from "./robot.ts";
 import {
   about,
@@ -13,21 +14,20 @@ import {
   text,
   type Places,
 } from "./robot-tasks.ts";
-import { hasGround } from "./stance.ts";
 import { apartFrom, tipOf } from "./tip.ts";
 
 /** The end of an arm goes where it is commanded. */
-export function reachTask(name: string, robot: Robot, { library, model: path }: Places): string {
-  const { model, floor } = robot;
+export function reachTask(
+  name: string,
+  robot: Robot,
+  { library, model: path }: Places,
+  goals: Box = goalsAbout(robot),
+): string {
+  const { model } = robot;
   const tip = tipOf(robot);
-  const { expression, at, reach } = tip;
+  const { expression, reach } = tip;
   const held = apartFrom(tip, robot);
   const count = robot.motors.length - held.size;
-  // goals that servos half a radian about home come to, in the corners too, over the ground
-  const box = Math.max(0.05, 0.2 * reach);
-  // where the end starts is reached; nearer to the ground than 50 mm nothing else is wanted
-  const least = hasGround(model) ? Math.min(floor + 0.05, at[2]) : -Infinity;
-  const ranges = at.map((x, i) => [i === 2 ? Math.max(least, x - box) : x - box, x + box]);
   return `// ${name}: the end of a robot goes where it is commanded
 import { actionRateCost, command, defineTask, ${hasServos(robot) ? "servo, " : ""}startAround, torqueCost, tracking } from ${text(library)};
 
@@ -46,9 +46,9 @@ export default defineTask({
 ${actionOf(robot, held, "what the end is not on")}
 ${servosOf(robot)}  values: {
     tip: ${text(expression)},
-    // m, drawn for each episode about where the tip is at the start
+    // m, drawn for each episode of places that the tip comes to
     goal: command([
-${ranges.map((range) => `      ${numbers(range)},`).join("\n")}
+${goals.map((range) => `      ${numbers(range)},`).join("\n")}
     ]),
     missing: "distance(tip, goal)",
   },

@@ -31,6 +31,8 @@ const WHEEL_ERROR = 5;
 const STANDING = 1;
 /** Of a robot that stands free, the part of its weight times its height that a joint of a leg has where nothing says. */
 const LEG_FORCE = 0.5;
+/** How many times what hangs on a joint, stretched out level, its motor holds where nothing says. */
+const SPARE = 2;
 /** The part of a link's speed that a damper may take in a step that begins with it. */
 const TAKEN = 1;
 
@@ -65,7 +67,11 @@ export function forceOf(model: Model, joint: number, { carries, legs }: ServoOpt
   if (said > 0) return said;
   if (carries !== undefined && legs?.has(nameOf(model, "joint", joint))) return LEG_FORCE * carries;
   const { hangs, whole } = massesOf(model, joint);
-  return 9.81 * 0.3 * Math.max(hangs, 0.2 * whole);
+  const dof = model.jnt_dofadr[joint];
+  // no lever is longer than the inertia about the joint has it: (sum m r)^2 <= sum m * sum m r^2
+  const inertia = Math.max(0, model.dof_M0[dof] - model.dof_armature[dof]);
+  const holds = model.jnt_type[joint] === mjtJoint.HINGE ? SPARE * Math.sqrt(hangs * inertia) : 0;
+  return 9.81 * Math.max(0.3 * Math.max(hangs, 0.2 * whole), holds);
 }
 
 /** A servo of a joint, as its scene has it (N m/rad, N m s/rad), and the inertia of its rotor where it needs one (kg m^2). */

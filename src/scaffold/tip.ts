@@ -12,6 +12,9 @@ const TIP = /attachment|grip|pinch|tcp|tool|end_?eff|ee_?(site|pos)?$|tip|hand/i
 export interface Tip {
   readonly body: number;
   readonly expression: string;
+  /** Where MuJoCo has its place: field and id. */
+  readonly field: "site_xpos" | "xpos";
+  readonly id: number;
   readonly at: readonly number[];
   readonly reach: number;
 }
@@ -34,7 +37,7 @@ export function tipOf({ model, motors, site_xpos, xpos }: Robot): Tip {
   const place = (kind: "site" | "body", id: number) => `${kind}[${JSON.stringify(nameOf(model, kind, id))}]`;
   const byName = named >= 0 ? `site_xpos(${place("site", named)})` : `xpos(${place("body", last)})`;
   const expression = named >= 0 || nameOf(model, "body", last) !== "" ? byName : `xpos[${3 * last}:${3 * last + 3}]`;
-  return { body, expression, at, reach };
+  return { body, expression, field: named >= 0 ? "site_xpos" : "xpos", id: named >= 0 ? named : last, at, reach };
 }
 
 /** Actuators whose servos move only what an end is not on, as another arm. None where names do not tell actuators apart. */

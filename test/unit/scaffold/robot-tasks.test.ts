@@ -10,8 +10,8 @@ import { idOf, loadModel } from "../../../src/model/model.ts";
 import { withMuJoCo } from "../../../src/model/oracle.ts";
 import { gaitOf } from "../../../src/scaffold/gait.ts";
 import { reachTask } from "../../../src/scaffold/reach-task.ts";
-import { velocityTask } from "../../../src/scaffold/robot-tasks.ts";
-import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
+import { velocityTask, type Places } from "../../../src/scaffold/robot-tasks.ts";
+import { baseOf, robotOf, type Robot } from "../../../src/scaffold/robot.ts";
 import { csvOf, SWAY_FPS, swayOf, trackTask } from "../../../src/scaffold/track-task.ts";
 
 let folder: string;
@@ -23,7 +23,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const library = new URL("../../../src/index.ts", import.meta.url).href;
 const envModel = (name: string): string => fileURLToPath(new URL(`../../../envs/${name}/model.xml`, import.meta.url));
 
-async function taskOf(kind: typeof velocityTask, name: string, path: string): Promise<Task> {
+async function taskOf(
+  kind: (name: string, robot: Robot, places: Places) => string,
+  name: string,
+  path: string,
+): Promise<Task> {
   const robot = await robotOf(await loadModel(path));
   const file = join(folder, `${name}.mts`);
   writeFileSync(file, kind(name, robot, { library, model: pathToFileURL(path).href }));
