@@ -23,8 +23,12 @@ import {
 import { PART, TILE, type TileList } from "./dof-tiles.ts";
 import type { Ties, Visits } from "./ties.ts";
 
-/** The part of a diagonal entry that its sums leave uncertain: float32 rounds a sum of 64 terms by 5e-7 of it, and pivots before it add theirs. */
+/**
+ * The part of a diagonal entry that its sums leave uncertain, over so many dofs: float32 rounds a sum of as many terms by 5e-7 of it,
+ * and pivots before it add theirs. Over fewer dofs it is as much less: a quadruped's pivots of 2e-6 are M's.
+ */
 const ROUNDING = { exact: 1e-15, float32: 3e-6 };
+const ROUNDED = 64;
 /** What a pivot is that is nothing but rounding, as a part of the diagonal entry: large enough that rounding divided by its root stays below ROUNDING. */
 const UNCERTAIN = 1e-4;
 const TINY = 1e-30;
@@ -124,6 +128,7 @@ export class TileFactor {
       const pivot = cholesky(
         sums.map((s) => s?.get() ?? 0),
         whole,
+        Math.min(1, (TILE * count) / ROUNDED),
       );
       pivot.forEach((x, k) => sums[k] && this.entries[k].set(jj, x));
       ties.eachBelow(J, (I, isTied, eachShared) => {
@@ -215,9 +220,9 @@ export const transposed = (rows: Columns): Columns => rows[0].map((_, c) => rows
  * larger: its dof then moves too little, and the next iteration goes on. As small as that rounding, its column would be rounding as
  * large as the entries themselves, and from pivot to pivot the factor grew to infinity.
  */
-function cholesky(A: readonly Scalar[], whole: readonly Scalar[]): Scalar[] {
+function cholesky(A: readonly Scalar[], whole: readonly Scalar[], share: number): Scalar[] {
   const L = [...A];
-  const part = current().exact ? ROUNDING.exact : ROUNDING.float32;
+  const part = share * (current().exact ? ROUNDING.exact : ROUNDING.float32);
   for (const j of PART) {
     for (let i = j; i < TILE; i++) {
       let rest = L[TILE * i + j];
