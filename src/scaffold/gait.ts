@@ -215,7 +215,7 @@ export async function gaitOf(robot: Robot): Promise<RobotGait | undefined> {
         pose.xaxis[3 * joint + 1] * (sole[0] - pose.xanchor[3 * joint]);
       const along = (axis: number) => {
         const first = hinges.findIndex(({ joint }) => Math.abs(pose.xaxis[3 * joint + axis]) > ALONG);
-        return hinges.map(({ joint, ratio }, i) => (i === first ? Math.sign(ratio * pose.xaxis[3 * joint + axis]) : 0));
+        return hinges.map(({ joint, ratio }, i) => (i === first ? Math.sign(pose.xaxis[3 * joint + axis]) / ratio : 0));
       };
       return {
         ...columns,

@@ -236,6 +236,26 @@ test.each([0, 1.2])(
   },
 );
 
+test("a servo that is geared to a hip turns by its gear more, against the tilt too", async () => {
+  const geared = (y: string, of: number) => (xml: string) =>
+    xml
+      .replace(
+        '<geom type="box" size=".1 .15 .2"',
+        `<body pos="0 ${y} .1"><joint name="gear${y}" axis="0 1 0"/><geom size=".02" mass=".1" contype="0" conaffinity="0"/></body>$&`,
+      )
+      .replace(`joint="hip${y}"`, `joint="gear${y}"`)
+      .replace("</equality>", `<joint joint1="hip${y}" joint2="gear${y}" polycoef="0 ${1 / of} 0 0 0"/>$&`)
+      .replace(/<keyframe>[^]*<\/keyframe>/, "");
+  const plain = await loadModel(biped("-2 2", { bent: 0 }).replace(/<keyframe>[^]*<\/keyframe>/, ""));
+  const model = await loadModel([".1", "-.1"].reduce((xml, y) => geared(y, 4)(xml), biped("-2 2", { bent: 0 })));
+  const [one, other] = await Promise.all([plain, model].map(async (m) => (await gaitOf(await robotOf(m)))!));
+  for (const [k, leg] of one.legs.entries()) {
+    expect(leg.pitch).toEqual([0, 1, 0, 0]);
+    other.legs[k].pitch.forEach((x, i) => expect(x).toBeCloseTo(4 * leg.pitch[i], 4));
+    expect(other.legs[k].ahead[1]).toBeCloseTo(4 * leg.ahead[1], 1);
+  }
+});
+
 test("toes that hang from a foot whose heel stands are left alone", async () => {
   const toes = '<body pos=".14 0 -.05"><joint axis="0 1 0" range="-1 1"/><geom type="box" size=".03 .05 .02"/></body>';
   const model = await loadModel(biped("-2 2", { bent: 0.5, toes }));
