@@ -150,6 +150,8 @@ export function marginSearch(
     };
     const take = (k: number) => put(k, s.w[k].get(), s.a[k].get(), s.ids[k].get());
     const takeThree = () => [0, 1, 2].forEach(take);
+    // boxes and hulls of one centre have the origin on an edge up to rounding, where a face around it may hold it too
+    const isEdge = (near: Bool): Bool => (flat === false ? near : and(near, not(flat)));
     const beginAround = () => {
       [0, 1].forEach(take);
       const { axis, first } = aroundEdge(a.shape.mat, sub3(s.w[1].get(), s.w[0].get()));
@@ -201,7 +203,7 @@ export function marginSearch(
                   () =>
                     when(
                       or(near, lt(abs(sub(length.get(), before)), TINY)),
-                      () => when(and(near, eq(s.count.get(), 2)), beginAround, () => end(OPEN)),
+                      () => when(and(isEdge(near), eq(s.count.get(), 2)), beginAround, () => end(OPEN)),
                       () => d.set(scale3(x.get(), div(-1, length.get()))),
                     ),
                 );
