@@ -3,10 +3,10 @@ import { RandomStream, streams } from "../core/rng.ts";
 import { mjtJoint } from "../model/enums.ts";
 import { jointOf } from "../model/model.ts";
 import { listen } from "../model/mujoco.ts";
+import { isBelow } from "./motors.ts";
 import type { Robot } from "./robot.ts";
 import { hasGround } from "./stance.ts";
-import { apartFrom, tipOf } from "./tip.ts";
-import { isBelow } from "./motors.ts";
+import { apartFrom, tipOf, type Tip } from "./tip.ts";
 import { withRobot } from "./with-robot.ts";
 
 /** Half the side of the box, in parts of the arm's reach, and at least (m). */
@@ -26,21 +26,25 @@ const SHORTEST = 0.2;
 /** The least and most of a goal's x, y and z (m). */
 export type Box = readonly (readonly [low: number, high: number])[];
 
-/** The box about a place, over the ground. */
-function boxAbout({ model, floor }: Robot, at: readonly number[], halves: readonly number[], start: number): Box {
-  // where the end starts is reached; nearer to the ground nothing else is wanted
-  const least = hasGround(model) ? Math.min(floor + OVER, start) : -Infinity;
-  return at.map((x, i) => {
-    const low = i === 2 ? Math.max(least, x - halves[i]) : x - halves[i];
+/** How low goals are at least (m): where the end starts is reached, and nearer to the ground nothing else is wanted. */
+const lowestOf = ({ model, floor }: Robot, { at }: Tip): number =>
+  hasGround(model) ? Math.min(floor + OVER, at[2]) : -Infinity;
+
+/** Half the side of a box that nothing shortens (m). */
+const halfOf = ({ reach }: Tip): number => Math.max(LEAST, HALF * reach);
+
+/** The box about a place, no lower than that. */
+const boxAbout = (at: readonly number[], halves: readonly number[], lowest: number): Box =>
+  at.map((x, i) => {
+    const low = i === 2 ? Math.max(lowest, x - halves[i]) : x - halves[i];
     return [low, Math.max(low, x + halves[i])];
   });
-}
 
 /** Goals about where the end of an arm starts, whether it comes to them or not. */
 export function goalsAbout(robot: Robot): Box {
-  const { at, reach } = tipOf(robot);
-  const half = Math.max(LEAST, HALF * reach);
-  return boxAbout(robot, at, [half, half, half], at[2]);
+  const tip = tipOf(robot);
+  const half = halfOf(tip);
+  return boxAbout(tip.at, [half, half, half], lowestOf(robot, tip));
 }
 
 /**
@@ -48,7 +52,7 @@ export function goalsAbout(robot: Robot): Box {
  * nearly all of it is reached. An arm that starts stretched out has none beyond its reach.
  */
 export async function goalsOf(robot: Robot): Promise<Box> {
-  const { model, motors, qpos, floor } = robot;
+  const { model, motors, qpos } = robot;
   const tip = tipOf(robot);
   const held = apartFrom(tip, robot);
   const turns = motors.flatMap(({ isPosition, servo, reach }, i) => {
@@ -72,8 +76,8 @@ export async function goalsOf(robot: Robot): Promise<Box> {
       return oracle.read(tip.field).slice(3 * tip.id, 3 * tip.id + 3);
     }),
   );
-  const least = hasGround(model) ? Math.min(floor + OVER, tip.at[2]) : -Infinity;
-  const over = places.filter((place) => place[2] >= least);
+  const lowest = lowestOf(robot, tip);
+  const over = places.filter((place) => place[2] >= lowest);
   if (over.length === 0) return goalsAbout(robot);
   const middle = [0, 1, 2].map((k) => over.map((place) => place[k]).toSorted((a, b) => a - b)[over.length >> 1]);
   const points = Array.from({ length: PLACES }, () => [random(), random(), random()]);
@@ -85,9 +89,9 @@ export async function goalsOf(robot: Robot): Promise<Box> {
     });
     return met.length / points.length;
   };
-  const longest = Math.max(LEAST, HALF * tip.reach);
+  const longest = halfOf(tip);
   let halves = [longest, longest, longest];
-  const about = (each: readonly number[]) => boxAbout(robot, middle, each, tip.at[2]);
+  const about = (each: readonly number[]) => boxAbout(middle, each, lowest);
   for (let part = reached(about(halves)); part < MOST;) {
     // the side whose loss gains most
     const shorter = [0, 1, 2]
