@@ -126,3 +126,27 @@ test.each(["pyramidal", "elliptic"])("noslip in loops, after a primal solver wit
   expect(found.contacts.most).toBeGreaterThan(8);
   expect(found.oneStep.qacc!.max).toBeLessThan(dualBounds.afterCG.value);
 });
+
+/** An arm whose links are centimetres deep in a box that holds forces to 1e-4 of what would be rigid. */
+const stiff = (cone: string) => `<mujoco><option cone="${cone}" timestep="0.0005" impratio="2" noslip_iterations="30"/>
+  <default><geom solimp=".9999 .9999 .003" solref=".01 1"/></default>
+  <worldbody><geom type="box" size=".3 .3 .1" pos="0 0 -.1"/>
+    <body pos="-.2 0 .05"><joint axis="0 1 0" damping=".1"/><geom type="capsule" size=".03" fromto="0 0 0 .15 0 0" mass="1"/>
+      <body pos=".15 0 0"><joint axis="0 1 0" damping=".01"/><geom type="capsule" size=".02" fromto="0 0 0 .08 0 -.08" mass=".1"/>
+        <body pos=".08 0 -.08"><joint axis="0 1 0"/><joint axis="0 0 1"/><geom type="box" size=".03 .01 .01" pos=".03 0 0" mass=".01"/></body></body></body>
+  </worldbody></mujoco>`;
+
+// summed from forces anew, qacc has D times what rounds in J qacc - aref
+test.each([
+  ["pyramidal", "wasm", true],
+  ["pyramidal", "wasm", false],
+  ["elliptic", "wasm", true],
+  ["pyramidal", "gpu", true],
+] as const)("noslip beside stiff contacts in float32: %s, %s, straight-line: %s", async (cone, device, unroll) => {
+  const model = await loadModel(stiff(cone));
+  const arithmetic = "float32";
+  const found = await compareWithMuJoCo(model, { steps: 30, envs: 3, device, unroll, arithmetic });
+  expect(found.verdict).toMatchObject({ passed: true, reasons: [] });
+  expect(found.contacts.most).toBeGreaterThan(3);
+  expect(found.niter.corral.max).toBeGreaterThan(3);
+});

@@ -28,6 +28,7 @@ import { rowDot, rowLaw, type Row } from "../constraint/rows.ts";
 import { Field, type ModelView, type WorldData } from "../view.ts";
 import { DualMatrix } from "./dual-matrix.ts";
 import { DualRows } from "./dual-rows.ts";
+import type { PrimalSolution } from "./solution.ts";
 
 /** One contact while it is visited. */
 export interface DualContact {
@@ -58,6 +59,8 @@ export class DualForces {
   /** Jᵀ f, or Jᵀ of a change of f. */
   readonly #push: Field;
   readonly #solved: Field;
+  /** Jᵀ f, where changes of f are added to it. */
+  #total: Field | undefined;
   readonly #rowState: DualRows;
   readonly #matrix: DualMatrix | undefined;
   readonly #slot: LocalArray;
@@ -96,7 +99,7 @@ export class DualForces {
   }
 
   /** Sets b = J qacc_smooth - aref, A and R, and the forces that the constraints have at an acceleration. */
-  start(d: WorldData, qacc: Field): void {
+  start(d: WorldData, qacc: Field, JarefOf?: PrimalSolution["Jaref"]): void {
     this.#rowState.start(d.qacc_smooth);
     this.rows.forEach((row, r) => {
       const Jaref = sub(
@@ -117,12 +120,12 @@ export class DualForces {
       if (this.#matrix) when(this.isActive(r), solve);
       else solve();
     });
-    if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot));
+    if (this.dim > 0) this.contacts.slots.each((index, slot) => this.#startContact(d, qacc, index, slot, JarefOf));
     const isActive = (place: Int): Bool => (this.nrow > 0 ? or(ge(place, this.nrow), this.isActive(place)) : true);
     this.#matrix?.build(this.count, this.#rowState, isActive, this.#push);
   }
 
-  #startContact(d: WorldData, qacc: Field, index: Int, slot: Int): void {
+  #startContact(d: WorldData, qacc: Field, index: Int, slot: Int, JarefOf?: PrimalSolution["Jaref"]): void {
     const { contacts, dim } = this;
     this.#slot.set(index, slot);
     const J = contacts.jacobian(slot);
@@ -152,7 +155,7 @@ export class DualForces {
       // a direction that the contact does not have
       R.set(index, k === 0 ? div(1, D) : select(gt(cone.condim, k), div(1, select(gt(cone.condim, k), ownD, 1)), 1));
     });
-    const Jaref = along(qacc).map((x, k) => sub(x, aref[k]));
+    const Jaref = JarefOf?.(index) ?? along(qacc).map((x, k) => sub(x, aref[k]));
     const forces = this.isPyramidal
       ? this.#edgeForces(index, cone, Jaref)
       : contactLaw(this.m.opt.cone, cone, D, Jaref).force;
@@ -282,8 +285,25 @@ export class DualForces {
     each(this.m.nv, (i) => this.#push.set(i, this.#solved.at(i)));
   }
 
+  /**
+   * Goes on from what a primal solver left: its accelerations, and generalized forces that changes are added to. Summed from
+   * forces anew they would have D times what rounds in J qacc - aref, which is in the forces alone and in no acceleration.
+   */
+  goOn(d: WorldData, isPart: boolean): void {
+    this.#total = d.qfrc_constraint;
+    if (isPart) {
+      each(this.m.nv, (i) => this.#solved.set(i, d.qfrc_constraint.at(i)));
+      this.#solveM(this.#solved);
+    }
+    each(this.m.nv, (i) => {
+      this.acceleration.set(i, isPart ? this.#solved.at(i) : sub(d.qacc.at(i), d.qacc_smooth.at(i)));
+    });
+  }
+
   /** Moves the accelerations by M⁻¹ of what was pushed. */
   move(): void {
+    const total = this.#total;
+    if (total) each(this.m.nv, (i) => total.set(i, add(total.at(i), this.#push.at(i))));
     this.#solve();
     each(this.m.nv, (i) => this.acceleration.set(i, add(this.acceleration.at(i), this.#push.at(i))));
   }

@@ -32,12 +32,19 @@ import { frictionForce } from "./qcqp.ts";
 /** The least diagonal of A that MuJoCo works with here. */
 const LEAST_A = 1e-10;
 
-/** Sweeps over the friction of an island; returns how many. */
-export function noslip(m: ModelView, dual: DualForces, list: LocalArray, count: Int, scale: Scalar): Int {
+/** Sweeps over the friction of an island; returns how many. `isStale`: accelerations are not those of the forces yet. */
+export function noslip(
+  m: ModelView,
+  dual: DualForces,
+  list: LocalArray,
+  count: Int,
+  scale: Scalar,
+  isStale: boolean,
+): Int {
   const improvement = variable("noslip_improvement", 0);
   const iterations = variable("noslip_iterations", 0, "i32");
   iterations.set(0);
-  dual.recompute(count, (i) => list.get(i));
+  if (isStale) dual.recompute(count, (i) => list.get(i));
   loop(
     m.opt.noslip_iterations,
     (iteration) => {

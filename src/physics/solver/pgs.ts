@@ -34,7 +34,7 @@ import { findIslands } from "./islands.ts";
 import { noslip } from "./noslip.ts";
 import { pcg32 } from "./pcg32.ts";
 import { onEllipsoid } from "./qcqp.ts";
-import type { Solution } from "./solution.ts";
+import type { PrimalSolution, Solution } from "./solution.ts";
 import type { Coupled } from "./space.ts";
 
 interface DualInput {
@@ -43,8 +43,10 @@ interface DualInput {
   readonly solveM: (x: Field) => void;
   /** What makes accelerations of the forces in the end, if it is not that. */
   readonly solveWhole?: ((x: Field) => void) | undefined;
-  /** Iterations of a primal solver before. */
-  readonly before: Int;
+  /** What a primal solver left, whose forces these are to begin with. */
+  readonly primal?: PrimalSolution | undefined;
+  /** Whether its accelerations are those of its forces, but for rounding. */
+  readonly goesOn: boolean;
   readonly coupled?: Coupled | undefined;
 }
 
@@ -53,11 +55,12 @@ interface DualInput {
  * solved one by one. Reads qacc_smooth, qacc_warmstart, qvel; writes qacc, qfrc_constraint.
  */
 export function solveDual(m: ModelView, d: WorldData, input: DualInput): Solution {
-  const { rows, contacts, solveM, solveWhole, before, coupled } = input;
+  const { rows, contacts, solveM, solveWhole, primal, goesOn, coupled } = input;
   const isPgs = m.opt.solver === mjtSolver.PGS;
   const warm = !(m.opt.disableflags & mjtDisableBit.WARMSTART);
   const dual = new DualForces(m, listRows(rows), contacts, solveM);
-  dual.start(d, isPgs ? d.qacc_warmstart : d.qacc);
+  dual.start(d, isPgs ? d.qacc_warmstart : d.qacc, goesOn ? primal?.Jaref : undefined);
+  if (goesOn) dual.goOn(d, solveWhole !== undefined);
   const islands = findIslands(m, dual.rows, contacts, coupled);
 
   // places of the blocks that are solved together: rows, edges, or whole contacts of elliptic cones
@@ -107,10 +110,10 @@ export function solveDual(m: ModelView, d: WorldData, input: DualInput): Solutio
     gather(label);
     when(gt(count.get(), 0), () => {
       const ofIsland = variable("island_niter", 0, "i32");
-      ofIsland.set(isPgs ? iterate(m, dual, list, count.get(), scale) : before);
+      ofIsland.set(primal ? primal.niter : iterate(m, dual, list, count.get(), scale));
       if (m.opt.noslip_iterations > 0) {
         gather(label);
-        increase(ofIsland, noslip(m, dual, list, count.get(), scale));
+        increase(ofIsland, noslip(m, dual, list, count.get(), scale, !goesOn));
       }
       niter.set(max(niter.get(), ofIsland.get()));
     });
@@ -118,8 +121,10 @@ export function solveDual(m: ModelView, d: WorldData, input: DualInput): Solutio
   if (islands.labels === 1) solveIsland(undefined);
   else loop(islands.labels, (label) => solveIsland(label), { label: "islands" });
 
-  gather(undefined);
-  dual.recompute(count.get(), (i) => list.get(i), d.qfrc_constraint);
+  if (!goesOn) {
+    gather(undefined);
+    dual.recompute(count.get(), (i) => list.get(i), d.qfrc_constraint);
+  }
   let { acceleration } = dual;
   if (solveWhole) {
     acceleration = new Field("dual_whole", m.nv);

@@ -12,5 +12,11 @@ export interface Solution {
   readonly niter: Int;
 }
 
+/** What a primal solver leaves. */
+export interface PrimalSolution extends Solution {
+  /** J qacc - aref of a contact's rows, of which its force is. */
+  Jaref(index: Int): Scalar[];
+}
+
 /** Whether constraints are solved on the dual, in part at least: that takes M and its factors. */
 export const solvesDual = ({ opt }: Model): boolean => opt.solver === mjtSolver.PGS || opt.noslip_iterations > 0;

@@ -45,7 +45,7 @@ import {
   usesNewton,
 } from "./precision.ts";
 import { solveDual } from "./pgs.ts";
-import type { Solution } from "./solution.ts";
+import type { PrimalSolution, Solution } from "./solution.ts";
 import type { Coupled } from "./space.ts";
 import { hasWeights, judgesIslands, Trees, UNWEIGHTED } from "./trees.ts";
 import { noContact, unconstrained, type SpaceOf } from "./unconstrained.ts";
@@ -67,7 +67,11 @@ export interface SolverInput {
  * better of qacc_smooth and qacc_warmstart. Reads qfrc_smooth, qacc_smooth, qacc_warmstart, qvel; writes qacc,
  * qfrc_constraint.
  */
-function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceOf, coupled }: SolverInput): Solution {
+function solvePrimal(
+  m: ModelView,
+  d: WorldData,
+  { rows, contacts, space: spaceOf, coupled }: SolverInput,
+): PrimalSolution {
   const newton = usesNewton(m);
   const scale = div(1, mul(m.meaninertia, Math.max(1, m.nv)));
   const noiseFactor = newton ? FLOAT32_NOISE.newton : FLOAT32_NOISE.cg;
@@ -139,7 +143,8 @@ function solvePrimal(m: ModelView, d: WorldData, { rows, contacts, space: spaceO
 
   each(m.nv, (i) => d.qacc.set(i, qacc.at(i)));
   const pick = rowPicker(rows);
-  return { rowForce: (r) => rowAt(pick(r), 0).law.force, contactForce, niter: niter.get() };
+  const rowForce = (r: number) => rowAt(pick(r), 0).law.force;
+  return { rowForce, contactForce, Jaref: (c) => efc.at(c, alpha.get()), niter: niter.get() };
 
   /** jv of a row, and its force law at Jaref + alpha jv. */
   function rowAt(row: Row, a: Scalar): { law: RowLaw; jv: Scalar } {
@@ -387,7 +392,8 @@ export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution 
     contacts,
     solveM: (x) => joint.solveM!(x),
     solveWhole,
-    before: primal?.niter ?? 0,
+    primal,
+    goesOn: primal !== undefined && !current().exact && m.opt.iterations >= FEW_ITERATIONS,
     coupled,
   });
 }
