@@ -47,6 +47,23 @@ export function goalsAbout(robot: Robot): Box {
   return boxAbout(tip.at, [half, half, half], lowestOf(robot, tip));
 }
 
+/** Whether any of these places is within a distance (m) of one: of places in order of x only those are looked at that may be. */
+function nearTo(places: readonly ArrayLike<number>[], near: number): (at: readonly number[]) => boolean {
+  const sorted = places.toSorted((a, b) => a[0] - b[0]);
+  const [xs, ys, zs] = [0, 1, 2].map((k) => Float64Array.from(sorted, (place) => place[k]));
+  return ([x, y, z]) => {
+    let [first, end] = [0, xs.length];
+    while (first < end) {
+      const middle = (first + end) >> 1;
+      if (xs[middle] < x - near) first = middle + 1;
+      else end = middle;
+    }
+    for (let i = first; i < xs.length && xs[i] <= x + near; i++)
+      if ((xs[i] - x) ** 2 + (ys[i] - y) ** 2 + (zs[i] - z) ** 2 < near ** 2) return true;
+    return false;
+  };
+}
+
 /**
  * Goals that servos come to from where they start: the box about the middle of where they bring the end, each side as long as
  * nearly all of it is reached. An arm that starts stretched out has none beyond its reach.
@@ -82,13 +99,9 @@ export async function goalsOf(robot: Robot): Promise<Box> {
   const middle = [0, 1, 2].map((k) => over.map((place) => place[k]).toSorted((a, b) => a - b)[over.length >> 1]);
   const points = Array.from({ length: PLACES }, () => [random(), random(), random()]);
   const near = NEAR * Math.max(tip.reach, 0.1);
-  const reached = (box: Box): number => {
-    const met = points.filter((u) => {
-      const goal = box.map(([low, high], k) => low + (high - low) * u[k]);
-      return over.some(([x, y, z]) => (x - goal[0]) ** 2 + (y - goal[1]) ** 2 + (z - goal[2]) ** 2 < near ** 2);
-    });
-    return met.length / points.length;
-  };
+  const comesTo = nearTo(over, near);
+  const reached = (box: Box): number =>
+    points.filter((u) => comesTo(box.map(([low, high], k) => low + (high - low) * u[k]))).length / points.length;
   const longest = halfOf(tip);
   let halves = [longest, longest, longest];
   const about = (each: readonly number[]) => boxAbout(middle, each, lowest);
