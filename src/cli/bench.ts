@@ -38,34 +38,41 @@ Usage: corral bench [ENV_OR_MODEL] [--quick] [--html FILE] [--out FOLDER] [--jso
        corral bench --loop [ENV_OR_MODEL]
        corral bench --report FOLDER
 
-Measures an environment or a model (path of an MJCF file; without an argument all environments) for growing numbers of
-worlds: physics steps per second with controls and results on the device, env steps per second with actions from the host
-and all results on it, bytes, and the time to the first step with the driver's shader cache empty and filled. In the same
-run MuJoCo makes the same steps: its WebAssembly, one world in one worker thread and in each of as many as there are
-cores; native MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU MJX, Brax and MuJoCo Warp, where they are. They use
-the same model, options, start states, controls and lengths of episodes, and compute no observations or rewards. EnvPool,
-where a Python has it, makes env steps of its own environments in as many threads as there are cores.
-Everything is measured by turns; medians are reported, and ratios of the fastest batch.
+Measures an environment or a model (path of an MJCF file; without an argument all environments) for
+growing numbers of worlds: physics steps per second with controls and results on the device, env
+steps per second with actions from the host and all results on it, bytes, and the time to the first
+step with the driver's shader cache empty and filled. In the same run MuJoCo makes the same steps:
+its WebAssembly, one world in one worker thread and in each of as many as there are cores; native
+MuJoCo in a thread pool, where a Python has it; on an NVIDIA GPU MJX, Brax and MuJoCo Warp, where
+they are. They use the same model, options, start states, controls and lengths of episodes, and
+compute no observations or rewards. EnvPool, where a Python has it, makes env steps of its own
+environments in as many threads as there are cores. Everything is measured by turns; medians are
+reported, and ratios of the fastest batch.
 
-  --envs LIST       worlds of each batch (16 to 65536, of large models on a CPU those whose steps take 5 s at most);
-                    counts that do not fit are reported
+  --envs LIST       worlds of each batch (16 to 65536, of large models on a CPU those whose steps
+                    take 5 s at most); counts that do not fit are reported
   --seconds S       seconds of each measurement (0.5); half of it for env steps
   --repetitions N   measurements of everything (3)
   --quick           three counts, short measurements, no fresh processes, no stages
-  --motion NAME     controls: random (drawn anew each control step), or swing (each actuator follows a sine)
+  --motion NAME     controls: random (drawn anew each control step), or swing (each actuator follows
+                    a sine)
   --workers N       worker threads with MuJoCo (as many as cores)
-  --python PATH     a Python with native MuJoCo, EnvPool, and on a GPU JAX (CORRAL_PYTHON, or python3)
+  --python PATH     a Python with native MuJoCo, EnvPool, and on a GPU JAX (CORRAL_PYTHON, or
+                    python3)
   --seed N          seed of starts and actions (0)
-  --loop            the cost of a control step in microseconds for 1, 64, 1024 and 16384 worlds, instead
+  --loop            the cost of a control step in microseconds for 1, 64, 1024 and 16384 worlds,
+                    instead
   --set NAME=VALUE  overrides an option: integrator=Euler, frameSkip=1; may be repeated
 ${DEVICE_HELP}
   --rolled          kernels with runtime loops instead of straight-line code
   --out FOLDER      also writes FOLDER/<machine>/<name>.json, a table and report.html
-  --report FOLDER   the table and the page again from the documents of FOLDER, measured in pieces; nothing is measured
+  --report FOLDER   the table and the page again from the documents of FOLDER, measured in pieces;
+                    nothing is measured
   --html FILE       writes the report, a page that needs no network
   --json            one JSON document on stdout; a list of them where all environments are measured
 
-Exit codes: 0 done, 1 a measurement is worth nothing or cannot be written, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 done, 1 a measurement is worth nothing or cannot be written, 2 bad usage, 3 no device
+or no memory.
 `;
 
 const COUNTS = "16,256,1024,4096,16384,65536";

@@ -4,16 +4,18 @@ import { checkEnv, type CheckResult } from "../env/check-env.ts";
 import { EXIT, integerOption, nowAndThen, parse, print, printJson, progress } from "./io.ts";
 import { deviceOf, deviceOr, onlyArgument, overridesOf, taskOfTarget } from "./target.ts";
 
-export const summary = "checks an environment or a task file: shapes, finite numbers, the same bits, episode ends";
+export const summary = "checks an environment or task file: shapes, finite numbers, same bits, episode ends";
 
 export const help = `
-Usage: corral check-env ENV_OR_FILE [--steps N] [--envs N] [--seed N] [--gpu] [--set NAME=VALUE] [--json]
+Usage: corral check-env ENV_OR_FILE [--steps N] [--envs N] [--seed N] [--gpu] [--set NAME=VALUE]
+                        [--json]
 
-Steps an environment with random actions, and with the least and the most of them, and checks: that it builds;
-observations and rewards are finite and have the shapes that it declares; rewards are the sum of their terms; the same
-seed gives the same bits, whatever the batch; episodes end, say why, and start anew in all modes of autoreset. It tells
-where the model's solver has too few iterations, whose unsolved forces throw what is held.
-ENV_OR_FILE is the id of an environment, or a file whose default export is a task.
+Steps an environment with random actions, and with the least and the most of them, and checks: that
+it builds; observations and rewards are finite and have the shapes that it declares; rewards are the
+sum of their terms; the same seed gives the same bits, whatever the batch; episodes end, say why,
+and start anew in all modes of autoreset. It tells where the model's solver has too few iterations,
+whose unsolved forces throw what is held. ENV_OR_FILE is the id of an environment, or a file whose
+default export is a task.
 
   --steps N         control steps of each check (default 200)
   --envs N          worlds (default 4)
@@ -23,7 +25,8 @@ ENV_OR_FILE is the id of an environment, or a file whose default export is a tas
   --set NAME=VALUE  an option of mjOption; may be given several times
   --json            one JSON document on stdout
 
-Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or a task that does not build, 3 resource refused.
+Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or a task that does not build, 3
+resource refused.
 `;
 
 export async function run(args: string[]): Promise<number> {

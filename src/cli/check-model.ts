@@ -10,18 +10,20 @@ export const summary = "what of a model will hurt: time step, masses, limits, co
 export const help = `
 Usage: corral check-model MODEL_OR_ENV [--set NAME=VALUE] [--top N] [--json]
 
-Looks at a model (path of an MJCF file, or an environment's) for what makes worlds break, with the numbers that speak for
-it and what to change: the time step against stiffness, damping and solref; ratios of masses, tiny inertias; ranges and
-equalities that contradict each other; penetration and joints outside their ranges at qpos0 and in keyframes; actuators
-that are too strong, or push with the motion; damping, stiffness, gravity and fluids that no model is made for; pairs of geoms
-that can never touch; what MuJoCo warns of. Then what it costs, by geom and by sensor. Needs no device.
+Looks at a model (path of an MJCF file, or an environment's) for what makes worlds break, with the
+numbers that speak for it and what to change: the time step against stiffness, damping and solref;
+ratios of masses, tiny inertias; ranges and equalities that contradict each other; penetration and
+joints outside their ranges at qpos0 and in keyframes; actuators that are too strong, or push with
+the motion; damping, stiffness, gravity and fluids that no model is made for; pairs of geoms that
+can never touch; what MuJoCo warns of. Then what it costs, by geom and by sensor. Needs no device.
 
-  --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=implicitfast; may be repeated
+  --set NAME=VALUE  overrides an option of the model: timestep=0.001, integrator=implicitfast; may
+                    be repeated
   --top N           geoms and sensors that are listed (5)
   --json            one JSON document on stdout
 
-Exit codes: 0 nothing that will hurt (notes at most), 1 findings that will, 2 bad usage or no readable model, 3 what corral
-does not simulate.
+Exit codes: 0 nothing that will hurt (notes at most), 1 findings that will, 2 bad usage or no
+readable model, 3 what corral does not simulate.
 `;
 
 export async function run(args: string[]): Promise<number> {

@@ -26,17 +26,19 @@ ${DEVICE_HELP}
   --rolled          kernels with runtime loops, where the model's own are straight-line code
   --json            one JSON document on stdout
 
-Bounds: qpos and act ${B.qposMax} at most; qvel ${B.qvelP99} in 99 % of the steps and ${B.qvelMax} at most; qacc
-likewise, relative to the accelerations that cancel in it (qacc_smooth, efc_aref); each sensor by
-the stage it reads: positions as qpos, velocities as qvel, accelerations and forces ${B.forceP99} and ${B.forceMax},
-and so is qacc where contacts are searched. Contacts and rows equal in number, unless something is
-within 1e-6 of touching. A step beyond them is accounted for where MuJoCo's own result changes half
-as much under a change of its state by 1e-7 (eight random changes find about half of the largest),
-or of where its geoms lie on their bodies by 1e-15, which is its own rounding, or where a documented
-difference does it at that very state: MuJoCo's solver, or its search for contacts that have no
-formula, stops short, and run to its end it agrees with corral. The worst of them are listed with
-the solver's iterations and with the error of the same step in corral's float64.
-Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage, 3 no device.
+Bounds: qpos and act ${B.qposMax} at most; qvel ${B.qvelP99} in 99 % of the steps and ${B.qvelMax}
+at most; qacc likewise, relative to the accelerations that cancel in it (qacc_smooth, efc_aref);
+each sensor by the stage it reads: positions as qpos, velocities as qvel, accelerations and forces
+${B.forceP99} and ${B.forceMax}, and so is qacc where contacts are searched. Contacts and rows equal
+in number, unless something is within 1e-6 of touching. A step beyond them is accounted for where
+MuJoCo's own result changes half as much under a change of its state by 1e-7 (eight random changes
+find about half of the largest), or of where its geoms lie on their bodies by 1e-15, which is its
+own rounding, or where a documented difference does it at that very state: MuJoCo's solver, or its
+search for contacts that have no formula, stops short, and run to its end it agrees with corral. The
+worst of them are listed with the solver's iterations and with the error of the same step in
+corral's float64.
+Exit codes: 0 within the bounds, 1 not, or the model is not supported, 2 bad usage or no
+readable model, 3 no device.
 `;
 
 /** Settings of the batch, where others are the model's. */

@@ -30,12 +30,13 @@ const LESSONS = [
 export const help = `
 Usage: corral demo [--envs N] [--seconds S] [--json]
 
-Compiles HalfCheetah-v5 and Ant-v5 from their MJCF and steps thousands of worlds of each under random actions: contacts,
-observations, rewards, early termination and automatic resets. A live line shows what happens; as it runs, one world
-after the other is checked against MuJoCo, which makes the same control step from the same state in float64. Then come
-the memory of both, and the throughput beside MuJoCo's WebAssembly on the same cores. At the end an agent learns CartPole,
-and another InvertedPendulum, from nothing until they hold the pole for 475 of 500 and 950 of 1,000 steps. Takes a minute
-or two.
+Compiles HalfCheetah-v5 and Ant-v5 from their MJCF and steps thousands of worlds of each under
+random actions: contacts, observations, rewards, early termination and automatic resets. A live line
+shows what happens; as it runs, one world after the other is checked against MuJoCo, which makes the
+same control step from the same state in float64. Then come the memory of both, and the throughput
+beside MuJoCo's WebAssembly on the same cores. At the end an agent learns CartPole, and another
+InvertedPendulum, from nothing until they hold the pole for 475 of 500 and 950 of 1,000 steps. Takes
+a minute or two.
 
   --envs N         worlds of each environment (2048)
   --seconds S      seconds of each environment (12)
@@ -43,8 +44,8 @@ or two.
 ${DEVICE_HELP}
   --json           one JSON document on stdout
 
-Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains or an agent did not learn, 2 bad usage, 3 no
-device.
+Exit codes: 0 done, 1 a world is further from MuJoCo than float32 explains or an agent did not
+learn, 2 bad usage, 3 no device.
 `;
 
 interface Shown {

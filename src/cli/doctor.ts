@@ -10,13 +10,16 @@ export const summary = "what this machine offers, what corral uses, what would m
 export const help = `
 Usage: corral doctor [--adapter NAME] [--install-software-adapter] [--json]
 
-Opens an adapter as every other command would that asks for one, and prints the adapters with their indices, driver,
-limits, features, the default memory budget and where it came from, on which device commands run by default (an adapter,
-or WebAssembly, which needs none), and what to install for more speed.
+Opens an adapter as every other command would that asks for one, and prints the adapters with their
+indices, driver, limits, features, the default memory budget and where it came from, on which device
+commands run by default (an adapter, or WebAssembly, which needs none), and what to install for more
+speed.
 
-  --adapter NAME               auto (default), gpu, system, embedded or null, or one of the adapters listed, by its index
-                               or a part of its name; CORRAL_ADAPTER does the same everywhere
-  --install-software-adapter   install a software driver (SwiftShader) into the cache: no root, no GPU, linux-x64 only
+  --adapter NAME               auto (default), gpu, system, embedded or null, or one of the adapters
+                               listed, by its index or a part of its name; CORRAL_ADAPTER does the
+                               same everywhere
+  --install-software-adapter   install a software driver (SwiftShader) into the cache: no root, no
+                               GPU, linux-x64 only
   --json                       one JSON document on stdout
 
 Warnings of the driver are shown where they explain a failure; CORRAL_DEBUG=1 shows all of them.

@@ -20,34 +20,42 @@ import { table } from "./table.ts";
 import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
 import { writeOutput } from "./write-output.ts";
 
-export const summary =
-  "a policy where worlds are not as it was trained in: a grid of friction, mass, pushes; MuJoCo, ONNX";
+export const summary = "a policy in other worlds than it was trained in: friction, mass, pushes; MuJoCo, ONNX";
 
 export const help = `
-Usage: corral evaluate DIR|POLICY.safetensors --sweep NAME=VALUES [--sweep ...] [--under mujoco,onnx] [--out FILE] [--json]
+Usage: corral evaluate DIR|POLICY.safetensors --sweep NAME=VALUES [--sweep ...]
+                       [--under mujoco,onnx] [--out FILE] [--json]
        corral evaluate DIR|POLICY.safetensors --under mujoco,onnx [--json]
 
-Plays the policy of a run's last checkpoint, or of a file, in whole episodes on every point of a grid, all points side by
-side, and prints returns, lengths and how many episodes ended early (and how many succeeded, where the task says).
+Plays the policy of a run's last checkpoint, or of a file, in whole episodes on every point of a
+grid, all points side by side, and prints returns, lengths and how many episodes ended early (and
+how many succeeded, where the task says).
 
-  --sweep NAME=VALUES  what worlds differ by, once for each axis. VALUES: 0.5,1,1.5 or LOW:HIGH:COUNT. NAME:
+  --sweep NAME=VALUES  what worlds differ by, once for each axis. VALUES: 0.5,1,1.5 or
+                       LOW:HIGH:COUNT. NAME:
       mass friction damping armature strength gravity
                        factors of the model's numbers, of all bodies, geoms, joints or actuators
-      push             the most velocity (m/s) that the floating base gets along each axis every 2 to 4 s
+      push             the most velocity (m/s) that the floating base gets along each axis
+                       every 2 to 4 s
       delay            control steps that actions wait
       randomise.NAME   what the task draws under this name: the number itself, in place of a draw
       param.NAME       a parameter of the task
-  --under LIST         plays the same episodes, from the same starts, in corral's worlds and under each of
-      mujoco           MuJoCo's own physics in float64, actions, observations and rewards being the task's as ever
+  --under LIST         plays the same episodes, from the same starts, in corral's worlds and
+                       under each of
+      mujoco           MuJoCo's own physics in float64, actions, observations and rewards being
+                       the task's as ever
       onnx             the policy as the exported ONNX (needs: npm install onnxruntime-web)
-                       and prints the gap: the mean difference of returns, episode by episode, with its error; of onnx
-                       also the largest difference of an action, in parts of its range
-                       and what the task reports (info): means over all steps, and over the last steps of episodes, where
-                       what sums up is read; and which conditions ended episodes. With --sweep: returns and gaps on
+                       and prints the gap: the mean difference of returns, episode by episode,
+                       with its error; of onnx also the largest difference of an action, in
+                       parts of its range; and what the task reports (info): means over all
+                       steps, and over the last steps of episodes, where what sums up is read;
+                       and which conditions ended episodes. With --sweep: returns and gaps on
                        each point of the grid
-  --env ENV            id or task file that a policy of a file plays in; by default the one that it names
+  --env ENV            id or task file that a policy of a file plays in; by default the one that it
+                       names
   --episodes N         of each point (16)
-  --worlds N           that play at the same time, at most (4096; under mujoco as many as 1 GiB holds)
+  --worlds N           that play at the same time, at most (4096; under mujoco as many as 1 GiB
+                       holds)
   --seed S             of start states and draws (0)
   --sample             draw actions as in training; by default the most likely ones are taken
   --out FILE           a page with heat maps (.html), the maps alone (.svg) or a table (.csv)
@@ -55,7 +63,8 @@ ${DEVICE_HELP}
   --budget BYTES       what environments and policy may hold together: 2GiB, or 0.5 of what is there
   --json               one JSON document on stdout
 
-Exit codes: 0 done, 1 FILE could not be written, 2 bad usage or no readable checkpoint, 3 no device or no memory, or worlds cannot differ so.
+Exit codes: 0 done, 1 FILE could not be written, 2 bad usage or no readable checkpoint, 3 no device
+or no memory, or worlds cannot differ so.
 `;
 
 export async function run(args: string[]): Promise<number> {

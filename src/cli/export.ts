@@ -22,11 +22,12 @@ Python package writes of other learners' networks (corral.policies). Opens no de
   --format safetensors   one file, parameters under PyTorch's names, with what observations are
                          normalised by
   --format wgsl          a folder: a kernel, its weights, and what runs them on navigator.gpu
-  --to PATH              file or folder to write
-                         [DIR/policy.onnx, DIR/policy.safetensors, DIR/policy-web; of a file beside it]
+  --to PATH              file or folder to write [DIR/policy.onnx, DIR/policy.safetensors,
+                         DIR/policy-web; of a file beside it]
   --json                 one JSON document on stdout
 
-Exit codes: 0 done, 1 what could not be written, 2 bad usage, no checkpoint, a policy that the format cannot hold.
+Exit codes: 0 done, 1 what could not be written, 2 bad usage, no checkpoint, a policy that the
+format cannot hold.
 `;
 
 const NAMES: Readonly<Record<ExportFormat, string>> = {

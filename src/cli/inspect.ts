@@ -10,17 +10,18 @@ export const summary = "the emitted WGSL of a model or environment, and what it 
 export const help = `
 Usage: corral inspect MODEL_OR_ENV [--kernel NAME] [--stage NAME] [--cost] [--rolled] [--json]
 
-Prints the kernel that corral emits for a model (path of an MJCF file) or an environment. Needs no device. Stages are
-marked by comments and named as in MuJoCo; locals keep the names of their fields.
+Prints the kernel that corral emits for a model (path of an MJCF file) or an environment. Needs no
+device. Stages are marked by comments and named as in MuJoCo; locals keep the names of their fields.
 
   --kernel NAME     step (default); environments also have reset
   --stage NAME      only this stage: kinematics, collision, solver, ...
-  --cost            only the table of costs: operations of each stage, reads and writes, branches and loops
+  --cost            only the table of costs: operations of each stage, reads and writes, branches
+                    and loops
   --rolled          kernels with runtime loops instead of straight-line code
   --set NAME=VALUE  overrides an option of the model: integrator=RK4; may be repeated
   --json            one JSON document on stdout
 
-Exit codes: 0 done, 2 bad usage.
+Exit codes: 0 done, 2 bad usage or no readable model.
 `;
 
 export async function run(args: string[]): Promise<number> {

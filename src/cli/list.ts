@@ -11,8 +11,9 @@ export const summary = "the environments with their spaces, time steps and bytes
 export const help = `
 Usage: corral list [--json]
 
-Lists the environments that come with corral: what an agent observes and does, how long a control step is, how many of
-them an episode has, and how many bytes a world takes on the device. Needs no device.
+Lists the environments that come with corral: what an agent observes and does, how long a control
+step is, how many of them an episode has, and how many bytes a world takes on the device. Needs no
+device.
 
   --json   one JSON document on stdout
 

@@ -106,7 +106,8 @@ async function overview(): Promise<string> {
     ...lines,
     "",
     "corral COMMAND --help says more. --json prints one JSON document on stdout, progress goes to stderr.",
-    "Exit codes: 0 done, 1 failed check or what cannot be written, 2 bad usage, 3 resource refused, 141 stdout was closed.",
+    "Exit codes: 0 done, 1 failed check or what cannot be written, 2 bad usage or what cannot be read,",
+    "3 resource refused, 141 stdout was closed.",
   ].join("\n");
 }
 

@@ -41,21 +41,23 @@ const OF_MOTION = ["motion", "fps", "quaternions", "cyclic"] as const;
 export const help = `
 Usage: corral new-task NAME [--robot FILE.xml --kind velocity|reach|track [--motion FILE]] [--json]
 
-Writes NAME.mts into the current folder: a small model, what is observed, rewarded and ends an episode, each in a line.
-Change it into your own. It does not overwrite a file. Where TypeScript cannot be read (Node older than 22.18 without tsx)
-it writes NAME.mjs.
+Writes NAME.mts into the current folder: a small model, what is observed, rewarded and ends an
+episode, each in a line. Change it into your own. It does not overwrite a file. Where TypeScript
+cannot be read (Node older than 22.18 without tsx) it writes NAME.mjs.
 
-  --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default pose);
-           of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of an MJCF without a floor or
-           actuators, or whose legs start straight or lying, or, where it has no keyframe, joints outside their ranges;
-           of one whose base floats by slides a copy NAME-free.xml has a free joint in their place
-  --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators move something that floats,
-           or walks in a plane); reach: the end of an arm goes where it is commanded; track: it follows a motion
-  --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it a cycle is written too,
-           in which the joints sway
+  --robot  the MJCF of your robot: the task is for it, from its keyframe of standing (or the default
+           pose); of a URDF a scene NAME.xml is written too, with a floor and actuators; so it is of
+           an MJCF without a floor or actuators, or whose legs start straight or lying, or, where it
+           has no keyframe, joints outside their ranges; of one whose base floats by slides a copy
+           NAME-free.xml has a free joint in their place
+  --kind   velocity: what floats walks, drives or flies as it is commanded (default where actuators
+           move something that floats, or walks in a plane); reach: the end of an arm goes where it
+           is commanded; track: it follows a motion
+  --motion the motion to follow: rows of qpos as CSV, or an npz with qpos and fps or dt. Without it
+           a cycle is written too, in which the joints sway
   --fps    frames in a second of the motion, where its file does not say it
-  --quaternions  wxyz or xyzw: how the motion has quaternions of what floats, and of balls (default: as its columns
-                 are named, else wxyz, MuJoCo's order)
+  --quaternions  wxyz or xyzw: how the motion has quaternions of what floats, and of balls (default:
+                 as its columns are named, else wxyz, MuJoCo's order)
   --cyclic the motion goes on from its first frame after its last
   --json   one JSON document on stdout
 

@@ -19,33 +19,37 @@ import { answered, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 export const summary = "every byte of a batch before anything is allocated";
 
 export const help = `
-Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--adapter-limits auto|FILE] [--measure STEPS] [--json]
-       corral plan ENV --train [--algo ppo|sac|sac-discrete|dqn] [--envs N] [--budget BYTES] [flags of corral train] [--json]
+Usage: corral plan MODEL_OR_ENV --envs N [--budget BYTES] [--adapter-limits auto|FILE]
+                   [--measure STEPS] [--json]
+       corral plan ENV --train [--algo ppo|sac|sac-discrete|dqn] [--envs N] [--budget BYTES]
+                   [flags of corral train] [--json]
 
-Prints what a batch of N worlds of a model (path of an MJCF file) or an environment holds: bytes by field, by world and
-by shard, what ends its growth, the most worlds that fit, and what other options would save. Needs no device: the limits
-are those that every WebGPU device has, and most have more. With --device wasm what lies in memory without an adapter:
-pages of WebAssembly, private arrays, and stacks of threads.
+Prints what a batch of N worlds of a model (path of an MJCF file) or an environment holds: bytes by
+field, by world and by shard, what ends its growth, the most worlds that fit, and what other options
+would save. Needs no device: the limits are those that every WebGPU device has, and most have more.
+With --device wasm what lies in memory without an adapter: pages of WebAssembly, private arrays, and
+stacks of threads.
 
-With --train a whole training run: environments, the worlds of evaluations and the learner together, what lies on the
-host beside them, and how many worlds can train. It takes the flags of corral train, of which it heeds what has to do
-with memory (--envs, --eval-envs, --hidden, --rollout-steps, --buffer-size, --config FILE, ...).
+With --train a whole training run: environments, the worlds of evaluations and the learner together,
+what lies on the host beside them, and how many worlds can train. It takes the flags of corral
+train, of which it heeds what has to do with memory (--envs, --eval-envs, --hidden, --rollout-steps,
+--buffer-size, --config FILE, ...).
 
   --envs N          worlds
   --train           plan a training run
   --budget BYTES    what may be used: 2GiB, 512MB, or a part of this machine's free memory: 0.5, 50%
   --adapter-limits WHAT
-                    limits to plan with: auto, those of this machine's adapter; or a file with them, as
-                    corral doctor --json prints on another machine
-  --measure STEPS   also steps worlds with random actions, counts their contacts and constraint rows, and says what
-                    nconmax covers them with a margin; runs on a device
+                    limits to plan with: auto, those of this machine's adapter; or a file with them,
+                    as corral doctor --json prints on another machine
+  --measure STEPS   also steps worlds with random actions, counts their contacts and constraint
+                    rows, and says what nconmax covers them with a margin; runs on a device
   --worlds N        worlds to measure (64)
 ${DEVICE_HELP}
   --rolled          kernels with runtime loops instead of straight-line code
   --set NAME=VALUE  overrides an option: integrator=RK4, snapshotEvery=100; may be repeated
   --json            one JSON document on stdout
 
-Exit codes: 0 it fits, 2 bad usage, 3 it does not fit.
+Exit codes: 0 it fits, 2 bad usage or no readable model, 3 it does not fit.
 `;
 
 const OPTIONS = {

@@ -2,7 +2,7 @@
 import { countOf, fixed, formatCount } from "../core/units.ts";
 import { real } from "../core/schema.ts";
 import { play } from "../runs/play.ts";
-import { EXIT, integerOption, parse, print, printJson, progress, numberOption } from "./io.ts";
+import { EXIT, integerOption, nowAndThen, parse, print, printJson, progress, numberOption } from "./io.ts";
 import "../../envs/index.ts";
 import { DEVICE_HELP, deviceOf, onlyArgument } from "./target.ts";
 import { environmentOf } from "./played.ts";
@@ -12,18 +12,19 @@ export const summary = "play the policy of a run, and record its episodes";
 export const help = `
 Usage: corral play DIR|POLICY.safetensors [--episodes N] [--seed S] [--record FILE] [--json]
 
-Plays the policy that the last checkpoint of the run in DIR holds, or that of a file of corral export
-or of the Python package (corral.policies), in whole episodes from start states of a seed, and prints
-their returns. The same seed gives the same episodes on the same device.
-Where a task has no limit of control steps, episodes are cut after 1,000.
+Plays the policy that the last checkpoint of the run in DIR holds, or that of a file of corral
+export or of the Python package (corral.policies), in whole episodes from start states of a seed,
+and prints their returns. The same seed gives the same episodes on the same device. Where a task has
+no limit of control steps, episodes are cut after 1,000.
 
-  --env ENV         id or task file that a policy of a file plays in; by default the one that it names
-  --episodes N      how many (32), in at most 64 worlds at a time
+  --env ENV         id or task file that a policy of a file plays in; by default the one that it
+                    names
+  --episodes N      how many (32), at most 1,000,000, in at most 64 worlds at a time
   --seed S          of the start states (0)
   --sample          draw actions as in training; by default the most likely ones are taken
-  --record FILE     write the episodes. FILE.npz is a recording of states, actions and rewards with the
-                    model, for corral render and NumPy; FILE.jsonl gets a line of JSON each, with
-                    observations [length + 1], actions, rewards, terminated, truncated
+  --record FILE     write the episodes. FILE.npz is a recording of states, actions and rewards with
+                    the model, for corral render and NumPy; FILE.jsonl gets a line of JSON each,
+                    with observations [length + 1], actions, rewards, terminated, truncated
   --at-least R      fail where the mean return is less
 ${DEVICE_HELP}
   --budget BYTES    what environments and policy may hold together: 2GiB, or 0.5 of what is there
@@ -32,6 +33,19 @@ ${DEVICE_HELP}
 Exit codes: 0 done, 1 less than --at-least or the episodes could not be written, 2 bad usage or no
 readable checkpoint, 3 no device or no memory.
 `;
+
+/** Says how far it is, and when it will be done if episodes go on to take as long. */
+function progressOf(tell: ReturnType<typeof nowAndThen>): (ended: number, episodes: number) => void {
+  const start = performance.now();
+  return (ended, episodes) => {
+    if (ended < episodes)
+      tell(() => `${formatCount(ended)} of ${countOf(episodes, "episode")}, ${left(ended / episodes)}`);
+  };
+  function left(part: number): string {
+    const seconds = ((performance.now() - start) / 1000) * (1 / part - 1);
+    return seconds < 90 ? `${seconds.toFixed(0)} s to go` : `${formatCount(Math.round(seconds / 60))} minutes to go`;
+  }
+}
 
 export async function run(args: string[]): Promise<number> {
   const text = { type: "string" } as const;
@@ -58,6 +72,7 @@ export async function run(args: string[]): Promise<number> {
     sample: values.sample ?? false,
     ...(record === undefined ? {} : { record }),
     env: { ...own, ...deviceOf(values), ...(budget === undefined ? {} : { budget }) },
+    onProgress: progressOf(nowAndThen()),
   });
   const reached = atLeast === undefined ? undefined : played.meanReturn >= atLeast;
   for (const message of played.damaged) progress(message);

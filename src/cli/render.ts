@@ -21,37 +21,42 @@ import { deviceOf, deviceOr, onlyArgument } from "./target.ts";
 import { writeOutput } from "./write-output.ts";
 import { viewTarget } from "./view-target.ts";
 
-export const summary =
-  "pictures of a model, an environment, a run, a recording or a crash: PNG, GIF or MP4, without a screen";
+export const summary = "pictures of a model, environment, run, recording or crash: PNG, GIF, MP4, no screen";
 
 export const help = `
 Usage: corral render TARGET --out FILE.png|FILE.gif|FILE.mp4|FILE.html [options]
 
-Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, the folder of a run, whose
-policy acts, the file of a policy (.safetensors) of corral export, which acts in its environment, a recording (.npz) of
-corral play, or a crash bundle: its recorded control steps, MuJoCo's ghost in blue, what broke first in red. Positions are
-drawn by MuJoCo's kinematics, meshes and height fields too; any adapter draws.
+Draws worlds of TARGET: the path of an MJCF file, the id of an environment, a task file, the folder
+of a run, whose policy acts, the file of a policy (.safetensors) of corral export, which acts in its
+environment, a recording (.npz) of corral play, or a crash bundle: its recorded control steps,
+MuJoCo's ghost in blue, what broke first in red. Positions are drawn by MuJoCo's kinematics, meshes
+and height fields too; any adapter draws.
 
-  --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install h264-mp4-encoder
-                    .html is one file that plays them in a browser with WebGPU, and loads nothing
-  --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all; of a crash all, for a PNG up to
-                    the one that broke)
+  --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install
+                    h264-mp4-encoder .html is one file that plays them in a browser with WebGPU, and
+                    loads nothing
+  --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all; of a
+                    crash all, for a PNG up to the one that broke)
   --every N         a picture after each so many control steps (2); pages have all
   --worlds N        worlds side by side (1)
   --world ID        of a crash bundle: the world to draw, by id; default: the first that failed
   --policy FILE     a policy of corral export acts in the environment
   --actions WHAT    random (default) or none; a policy acts by itself
   --seed S          of start states and random actions (0)
-  --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating base
+  --camera NAME     a camera of the model; without it MuJoCo's free camera, which follows a floating
+                    base
   --size WxH        pixels (640x480); of a page its reader chooses this, and --plain and --groups
-  --plain           colours alone: a light, a sky and a floor of our own in place of the model's textures and lights
+  --plain           colours alone: a light, a sky and a floor of our own in place of the model's
+                    textures and lights
   --groups          geoms of all groups, those that only collide among them
   --device NAME     where worlds step: wasm (default), gpu, cpu or cpu-f64; a policy acts there
   --threads N       threads of wasm (as many as cores)
-  --adapter NAME    draws: auto (default), gpu, system, embedded, or an index or name of corral doctor; steps too on gpu
+  --adapter NAME    draws: auto (default), gpu, system, embedded, or an index or name of corral
+                    doctor; steps too on gpu
   --json            one JSON document on stdout
 
-Exit codes: 0 written, 1 FILE could not be written, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 written, 1 FILE could not be written, 2 bad usage or what
+cannot be read, 3 no device or no memory.
 `;
 
 const KINDS = [".png", ".gif", ".mp4", ".html"];

@@ -21,34 +21,41 @@ import { deviceOf, onlyArgument } from "./target.ts";
 export const summary = "execute a crash bundle again, find what broke first, and why";
 
 export const help = `
-Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--minimise [--out DIR]] [--world ID] [--json]
+Usage: corral replay BUNDLE [--bisect] [--against mujoco] [--minimise [--out DIR]] [--world ID]
+                     [--json]
 
-Executes the recorded control steps of a bundle (the folder, or a zip of it) again and compares every bit. It holds all
-that it takes: the kernel, the model, states, actions, random counters. The task's code is not needed.
+Executes the recorded control steps of a bundle (the folder, or a zip of it) again and compares
+every bit. It holds all that it takes: the kernel, the model, states, actions, random counters. The
+task's code is not needed.
 
-A bundle of an update that was stopped, which corral train writes, is executed again kernel by kernel: what became not
-finite first, in which world and step, or in which parameter.
+A bundle of an update that was stopped, which corral train writes, is executed again kernel by
+kernel: what became not finite first, in which world and step, or in which parameter.
 
-  --bisect          what broke first: control step, physics step, stage, field with its MJCF name, what fed it, and why
+  --bisect          what broke first: control step, physics step, stage, field with its MJCF name,
+                    what fed it, and why
   --against mujoco  the same steps in MuJoCo's float64: is it the physics that blows up, or float32?
-  --minimise        the shortest way to the failure, the smallest changes of timestep, iterations, solver and integrator
-                    at which it does not occur, and a reproduction: one TypeScript file and the MJCF
+  --minimise        the shortest way to the failure, the smallest changes of timestep, iterations,
+                    solver and integrator at which it does not occur, and a reproduction: one
+                    TypeScript file and the MJCF
   --out DIR         where the reproduction goes (BUNDLE-reproduction)
   --world ID        the world to look at, by id; default: the first that failed
-  --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the recording, else auto
-  --device NAME     gpu, wasm, cpu (the same bits) or cpu-f64; default: where it was recorded. What an adapter recorded is
-                    executed on wasm beside it, and alone where there is no adapter; of an update: gpu or wasm
+  --adapter NAME    auto, gpu, system or embedded; default: the one with the driver of the
+                    recording, else auto
+  --device NAME     gpu, wasm, cpu (the same bits) or cpu-f64; default: where it was recorded. What
+                    an adapter recorded is executed on wasm beside it, and alone where there is no
+                    adapter; of an update: gpu or wasm
   --threads N       threads of wasm (1; of an update as many as cores)
-  --recorded-kernel run the kernel of the bundle as it is where this version emits another of its program: the bits of the
-                    version that wrote it. Only for a bundle whose writer you trust
+  --recorded-kernel run the kernel of the bundle as it is where this version emits another of its
+                    program: the bits of the version that wrote it. Only for a bundle whose
+                    writer you trust
   --seconds N       give up after so many [600]: a bundle may hold a loop without end
   --json            one JSON document on stdout
 
-A bundle is data. Whatever its format does not define is refused before anything of it runs; the code that runs is emitted
-here of its program.
+A bundle is data. Whatever its format does not define is refused before anything of it runs; the
+code that runs is emitted here of its program.
 
-Exit codes: 0 done and identical, 1 the bits differ or a reproduction cannot be written, 2 bad usage or no readable bundle,
-3 no device.
+Exit codes: 0 done and identical, 1 the bits differ or a reproduction cannot be written, 2 bad usage
+or no readable bundle, 3 no device.
 `;
 
 export async function run(args: string[]): Promise<number> {

@@ -11,11 +11,12 @@ export const summary = "serves environments and simulations to another process, 
 export const help = `
 Usage: corral serve
 
-Reads requests from standard input, one JSON document a line, and answers each on standard output; arrays go through a
-file that the other process makes and both map. Ends when standard input does, or with the request "bye". This is what
-the Python package starts (python/README.md says how to use it); there is one client for each process.
+Reads requests from standard input, one JSON document a line, and answers each on standard output;
+arrays go through a file that the other process makes and both map. Ends when standard input does,
+or with the request "bye". This is what the Python package starts (python/README.md says how to use
+it); there is one client for each process.
 
-Exit codes: 0 the other side is done, 1 it broke off.
+Exit codes: 0 the other side is done, 1 it broke off, 2 bad usage.
 `;
 
 /** How often it looks whether the process that started it is still there, ms. */

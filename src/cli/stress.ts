@@ -25,21 +25,25 @@ import { batchOptionsOf, DEVICE_HELP, deviceOf, MODEL_OPTIONS, onlyArgument, tas
 export const summary = "more and more worlds until something refuses, and proof that nothing else noticed";
 
 export const help = `
-Usage: corral stress ENV_OR_MODEL [--budget BYTES] [--factor 2] [--until refuse|OOM] [--html FILE] [--json]
+Usage: corral stress ENV_OR_MODEL [--budget BYTES] [--factor 2] [--until refuse|OOM] [--html FILE]
+                     [--json]
 
-Makes batches of an environment or a model (path of an MJCF file), each larger than the one before, by real allocation,
-until one is refused; then the largest that the plan says fits. Beside them lives a batch of 64 worlds: after each
-refusal its bits, at rest and ten steps later, and the bytes that are held must be what they were. All of it runs in a
-process of its own, so that this one outlives whatever a driver does.
+Makes batches of an environment or a model (path of an MJCF file), each larger than the one before,
+by real allocation, until one is refused; then the largest that the plan says fits. Beside them
+lives a batch of 64 worlds: after each refusal its bits, at rest and ten steps later, and the bytes
+that are held must be what they were. All of it runs in a process of its own, so that this one
+outlives whatever a driver does.
 
-  --budget BYTES    what may be held: 2GiB, 512MB, or a part of what is free: 0.5, 50% (the device's default)
+  --budget BYTES    what may be held: 2GiB, 512MB, or a part of what is free: 0.5, 50% (the device's
+                    default)
   --from N          worlds of the first batch (64)
   --factor F        each batch has F times the worlds of the one before (2)
   --most N          worlds of the last batch, refused or not
-  --until WHAT      refuse: the budget or a limit ends it (default); OOM: the driver does. Lavapipe never refuses but dies,
-                    and so does memory without an adapter: there the budget stays
-  --memory BYTES    bounds the process to so much more address space than it starts with, 16MiB or more, to meet OOM early
-                    (Linux, prlimit)
+  --until WHAT      refuse: the budget or a limit ends it (default); OOM: the driver does. Lavapipe
+                    never refuses but dies, and so does memory without an adapter: there the budget
+                    stays
+  --memory BYTES    bounds the process to so much more address space than it starts with, 16MiB or
+                    more, to meet OOM early (Linux, prlimit)
   --seconds S       seconds of each measurement (0.5)
   --seed N          seed of starts and actions (0)
   --set NAME=VALUE  overrides an option: integrator=Euler, nconmax=8; may be repeated
@@ -49,7 +53,7 @@ ${DEVICE_HELP}
   --json            one JSON document on stdout
 
 Exit codes: 0 refusals did no harm, 1 they did, the process died or FILE cannot be written, 2 bad
-usage, 3 not even the smallest batch fits.
+usage or no readable model, 3 not even the smallest batch fits.
 `;
 
 const OPTIONS = {

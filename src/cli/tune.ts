@@ -10,25 +10,28 @@ export const summary = "measures which form of a model's kernels and which workg
 export const help = `
 Usage: corral tune ENV_OR_MODEL [--envs N] [--json]
 
-Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on this adapter, private
-arrays merged and separate, on a GPU kernels whole and in pieces, with fewer of their values alive at once and with all, and
-then sizes of workgroups, 32 to 512 worlds on a GPU and 8 to 128 on a software driver, each by turns with the best so far.
-Keeps the choice in the cache folder, by the model's files and options, the driver and corral's version. makeVec takes it
-with tuned: true, and corral bench with --set tuned=true; without, the model and what the adapter says of itself decide, so
-that results have the same bits on every run. What was chosen so far stays unless another is at least 10 % faster. On a GPU
-it counts contacts under random actions too, and says what nconmax would cover them and how much faster that is: it is not
-kept, since a world that needs more then ends its episode with CONTACT_OVERFLOW.
+Measures straight-line and rolled kernels of an environment or a model (path of an MJCF file) on
+this adapter, private arrays merged and separate, on a GPU kernels whole and in pieces, with fewer
+of their values alive at once and with all, and then sizes of workgroups, 32 to 512 worlds on a GPU
+and 8 to 128 on a software driver, each by turns with the best so far. Keeps the choice in the cache
+folder, by the model's files and options, the driver and corral's version. makeVec takes it with
+tuned: true, and corral bench with --set tuned=true; without, the model and what the adapter says of
+itself decide, so that results have the same bits on every run. What was chosen so far stays unless
+another is at least 10 % faster. On a GPU it counts contacts under random actions too, and says what
+nconmax would cover them and how much faster that is: it is not kept, since a world that needs more
+then ends its episode with CONTACT_OVERFLOW.
 
   --envs N          worlds (1024)
   --seconds S       seconds of each measurement (0.5)
   --repetitions N   measurements of each (3)
   --set NAME=VALUE  overrides an option: integrator=Euler; may be repeated
   --adapter NAME    auto (default), gpu, system, embedded, or an index or name of corral doctor
-  --device NAME     auto (default) or gpu: without an adapter there is nothing to choose, since kernels and bits of wasm
-                    are the same on every machine
+  --device NAME     auto (default) or gpu: without an adapter there is nothing to choose, since
+                    kernels and bits of wasm are the same on every machine
   --json            one JSON document on stdout
 
-Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 done, 1 a measurement is worth nothing, 2 bad usage or no readable
+model, 3 no device or no memory.
 `;
 
 export async function run(args: string[]): Promise<number> {

@@ -8,20 +8,21 @@ import { openBrowser } from "./open-browser.ts";
 import { onlyArgument } from "./target.ts";
 import { viewTarget } from "./view-target.ts";
 
-export const summary =
-  "a page on this machine that shows worlds: a model, an environment, a run, a recording or a crash";
+export const summary = "a page on this machine of worlds: a model, environment, run, recording or crash";
 
 export const help = `
 Usage: corral view TARGET [options]
 
-Opens a page in the browser that shows worlds of TARGET: the path of an MJCF file, the id of an environment, a task
-file, the folder of a run, whose policy acts, the file of a policy (.safetensors) of corral export, which acts in its
-environment, a recording (.npz) of corral play, or a crash bundle. The page is served to this machine alone, at an
-address with a secret in it, and loads nothing from elsewhere. The browser needs WebGPU. Worlds step in this process
-while a page looks. Ctrl-C ends it.
+Opens a page in the browser that shows worlds of TARGET: the path of an MJCF file, the id of an
+environment, a task file, the folder of a run, whose policy acts, the file of a policy
+(.safetensors) of corral export, which acts in its environment, a recording (.npz) of corral play,
+or a crash bundle. The page is served to this machine alone, at an address with a secret in it, and
+loads nothing from elsewhere. The browser needs WebGPU. Worlds step in this process while a page
+looks. Ctrl-C ends it.
 
-Of a crash bundle the recorded control steps are executed again and shown as a timeline, with MuJoCo's float64 from the
-same state beside them, and the first bad number at the body or joint it is of.
+Of a crash bundle the recorded control steps are executed again and shown as a timeline, with
+MuJoCo's float64 from the same state beside them, and the first bad number at the body or joint it
+is of.
 
   --worlds N        worlds side by side (1)
   --policy FILE     a policy of corral export acts in the environment
@@ -31,17 +32,17 @@ same state beside them, and the first bad number at the body or joint it is of.
   --world ID        of a crash bundle: the world to look at, by id; default: the first that failed
   --port N          of the address (a free one)
   --no-open         print the address and open no browser
-  --device NAME     where worlds step: wasm (default, WebAssembly in float32), gpu, auto, cpu (JavaScript, the same bits) or
-                    cpu-f64 (JavaScript, float64)
+  --device NAME     where worlds step: wasm (default, WebAssembly in float32), gpu, auto, cpu
+                    (JavaScript, the same bits) or cpu-f64 (JavaScript, float64)
   --threads N       threads of wasm (as many as cores); 1 steps in the calling thread
   --adapter NAME    of a GPU: auto, gpu, system, embedded, or an index or name of corral doctor
   --json            one JSON document on stdout: the address
 
-In the page: drag turns, shift-drag moves, wheel nears, click names a body, ctrl-drag pulls it by a spring; space plays,
-arrows step and step back, backspace resets, w a s d turn (with alt they move), + and - near, h goes home. Pointing at a
-body tells its numbers.
+In the page: drag turns, shift-drag moves, wheel nears, click names a body, ctrl-drag pulls it by a
+spring; space plays, arrows step and step back, backspace resets, w a s d turn (with alt they move),
++ and - near, h goes home. Pointing at a body tells its numbers.
 
-Exit codes: 0 ended, 2 bad usage, 3 no device or no memory.
+Exit codes: 0 ended, 2 bad usage or what cannot be read, 3 no device or no memory.
 `;
 
 const text = { type: "string" } as const;

@@ -24,6 +24,8 @@ export interface PlayOptions {
   readonly record?: string;
   /** Options of the environments beside those of the run, such as adapter and budget. */
   readonly env?: object;
+  /** Called as episodes end, of `MOST_WORLDS` at a time. */
+  readonly onProgress?: (ended: number, episodes: number) => void;
 }
 
 export interface PlayResult extends PlayedPolicy {
@@ -42,6 +44,8 @@ const LINES = /\.(jsonl|ndjson)$/i;
 
 /** Worlds that play at the same time, at most. */
 const MOST_WORLDS = 64;
+/** Of each episode the return and the length are kept: some 200 MB of these. */
+const MOST_EPISODES = 1_000_000;
 
 /** One episode, as a recorded file has it. */
 interface Episode {
@@ -125,8 +129,8 @@ const recordError = (path: string, cause: unknown): CorralError =>
  *   record-not-written; bad-safetensors and bad-policy of a file; what makeVec and the learner's create throw
  */
 export async function play(source: string, options: PlayOptions = {}): Promise<PlayResult> {
-  const { episodes = 32, seed = 0, sample = false, record, env: given = {} } = options;
-  checked("episodes", integer(1), episodes);
+  const { episodes = 32, seed = 0, sample = false, record, env: given = {}, onProgress } = options;
+  checked("episodes", integer(1, MOST_EPISODES), episodes);
   if (record !== undefined && !isRecordingPath(record) && !LINES.test(record))
     throw badOption("record", record, "pass a name that ends in .npz (a recording) or .jsonl (a line of JSON each)");
   const worlds = Math.min(episodes, MOST_WORLDS);
@@ -156,6 +160,7 @@ export async function play(source: string, options: PlayOptions = {}): Promise<P
         const { observations: _, actions: __, rewards: ___, ...facts } = episode;
         ended.push({ ...facts, observations: [], actions: [], rewards: [] });
       }
+      onProgress?.(ended.length, episodes);
     }
     file?.sync();
     if (recorder) write(record!, await recorder.bytes());

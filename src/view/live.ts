@@ -48,7 +48,7 @@ export class LiveSubject implements Subject {
   #time = 0;
   #adopted = -Infinity;
   #taken: RunWorlds["states"] | undefined;
-  #broke: string | undefined;
+  #broke: { readonly step: number; readonly text: string } | undefined;
   plots: Readonly<Record<string, number>> = {};
   values: readonly WorldValues[] = [];
 
@@ -106,9 +106,9 @@ export class LiveSubject implements Subject {
   get back(): number {
     return this.#history.length;
   }
-  /** What last broke a world since the last reset, if anything did. */
+  /** What last broke a world since the last reset, if anything did by this step. */
   get at(): string | undefined {
-    return this.#broke;
+    return this.#broke?.text;
   }
 
   async poses(): Promise<Poses> {
@@ -141,7 +141,8 @@ export class LiveSubject implements Subject {
     const [first, ...others] = result.infos.worldsWithStatus(FAILED);
     if (first !== undefined) {
       const names = result.infos.statusNames(first).join(", ");
-      this.#broke = `world ${first}${others.length > 0 ? ` and ${others.length} more` : ""} broke in step ${env.steps} (${names})`;
+      const more = others.length > 0 ? ` and ${others.length} more` : "";
+      this.#broke = { step: env.steps, text: `world ${first}${more} broke in step ${env.steps} (${names})` };
     }
     const plots: Record<string, number> = { reward: result.rewards[this.#world] };
     for (const name of result.infos.names()) {
@@ -177,6 +178,8 @@ export class LiveSubject implements Subject {
     const snapshot = this.#history.pop();
     if (snapshot === undefined) return false;
     await this.#env.restore(snapshot);
+    // it has not happened yet
+    if (this.#broke !== undefined && this.#broke.step > this.#env.steps) this.#broke = undefined;
     return true;
   }
 

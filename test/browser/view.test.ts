@@ -342,6 +342,10 @@ describe("corral view", () => {
       "document.querySelector('#now').textContent.includes('world 0 and 1 more broke in step 1 (BAD_')",
     );
     await settled(page, "document.querySelector('#plots').textContent.includes('qpos from MuJoCo Infinity')");
+    await page.locator("#back").click();
+    await settled(page, "!document.querySelector('#now').textContent.includes('broke')");
+    await page.locator("#step").click();
+    await settled(page, "document.querySelector('#now').textContent.includes('broke')");
     await page.locator("#reset").click();
     await settled(page, "!document.querySelector('#now').textContent.includes('broke')");
     expect(wrong).toEqual([]);

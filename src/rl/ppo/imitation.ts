@@ -194,8 +194,38 @@ export class Labels {
   }
 }
 
+/** Lists whose every step has been looked at: actions, and their space, by observations. */
+const looked = new WeakMap<object, { readonly actions: object; readonly space: Space }>();
+
+/** Looks at every step when lists are first drawn from: an update draws some, and a bad one would end a run hours later. */
+function lookAtAll(space: Space, nobs: number, { observations, actions }: Demonstrations): void {
+  const known = looked.get(observations);
+  if (known?.actions === actions && known.space === space) return;
+  for (let at = 0; at * nobs < observations.length; at++) {
+    lookAt(observations, nobs, at);
+    const text = wrongIn(
+      space,
+      Array.from({ length: space.size }, (_, i) => actions[at * space.size + i]),
+    );
+    if (text !== undefined) throw wrong(`${placeOf(at)}: ${text}.`, { from: at * space.size });
+  }
+  looked.set(observations, { actions, space });
+}
+
+const placeOf = (at: number): string => `demonstrations, step ${at}`;
+
+/** Throws `bad-demonstration` if an observation is not finite as float32. */
+function lookAt(observations: ArrayLike<number>, nobs: number, at: number): void {
+  for (let c = 0; c < nobs; c++) {
+    const value = observations[at * nobs + c];
+    if (!Number.isFinite(Math.fround(value)))
+      throw wrong(`number ${c} of the observation of step ${at} is ${show(value)}; pass a finite float32.`, { at, c });
+  }
+}
+
 /**
- * As many steps of demonstrations as a rollout has, drawn by a seed and the number of the update.
+ * As many steps of demonstrations as a rollout has, drawn by a seed and the number of the update. Of lists that are new every
+ * step is looked at, of others those that are drawn.
  * @throws CorralError bad-demonstration
  */
 export function drawDemonstrations(
@@ -217,22 +247,17 @@ export function drawDemonstrations(
       { observations: observations.length, actions: actions.length },
     );
   }
+  lookAtAll(space, nobs, { observations, actions });
   const random = new RandomStream(seed, iteration, 0, streams.replay);
   const convert = inward(space, squash);
   const drawn = { observations: new Float32Array(samples * nobs), actions: new Float32Array(samples * nact) };
   const raw: number[] = [];
   for (let i = 0; i < samples; i++) {
     const at = random.integer(i, count);
-    for (let c = 0; c < nobs; c++) {
-      const value = observations[at * nobs + c];
-      if (!Number.isFinite(Math.fround(value)))
-        throw wrong(`number ${c} of the observation of step ${at} is ${show(value)}; pass a finite float32.`, {
-          at,
-          c,
-        });
-      drawn.observations[i * nobs + c] = value;
-    }
-    convert(actions, at * nact, raw, `demonstrations, step ${at}`);
+    // lists may have changed since they were looked at
+    lookAt(observations, nobs, at);
+    for (let c = 0; c < nobs; c++) drawn.observations[i * nobs + c] = observations[at * nobs + c];
+    convert(actions, at * nact, raw, placeOf(at));
     drawn.actions.set(raw, i * nact);
   }
   const steps = samples / env.numEnvs;

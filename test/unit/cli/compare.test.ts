@@ -150,12 +150,6 @@ describe("corral compare", () => {
     );
   });
 
-  test("its help fits a terminal of 100 columns", async () => {
-    const { stdout } = await corral(["compare", "--help"]);
-    expect(stdout).toMatch(/and so is qacc/);
-    expect(stdout.split("\n").filter((line) => line.length > 100)).toEqual([]);
-  });
-
   test.each([
     [["compare"], "[usage] MODEL_OR_ENV is missing. See --help."],
     [["compare", "a.xml", "b.xml"], "'b.xml' is one argument too many"],

@@ -213,6 +213,10 @@ test("what cannot be imitated is refused by name", async () => {
   await expect(ppo.clone({ observations: [1, 1e300], actions: [1] })).rejects.toThrow(
     "is 1e+300; pass a finite float32",
   );
+  // of so many steps an update draws few
+  const many = { observations: new Float32Array(2e5), actions: new Float32Array(1e5) };
+  many.actions[99_999] = NaN;
+  await expect(ppo.clone(many)).rejects.toThrow("demonstrations, step 99999: number 0 of an action is NaN");
   await expect(remembers.clone({ observations: [1, 2], actions: [1] })).rejects.toMatchObject({
     code: "unsupported-imitation",
   });
