@@ -24,8 +24,8 @@ const IDS: EnvId[] = [
   "Humanoid-v5",
   "HumanoidStandup-v5",
 ];
-/** Kernels of these compile for seconds on a software driver, and have the parts of Ant's and Hopper's. */
-const LARGE = new Set<EnvId>(["Humanoid-v5", "HumanoidStandup-v5", "Walker2d-v5"]);
+/** Kernels of these compile for seconds on a software driver, and have the parts of Ant's, Hopper's and Reacher's. */
+const LARGE = new Set<EnvId>(["Humanoid-v5", "HumanoidStandup-v5", "Walker2d-v5", "HalfCheetah-v5", "Pusher-v5"]);
 /** Cases whose options are numbers that kernels take as parameters, or the defaults. */
 const STANDARD = /^(default|no_reset_noise|frame_skip_\d+)$/;
 

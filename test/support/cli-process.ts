@@ -6,17 +6,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
+import { builtProgram } from "./built.ts";
 import type { CliRun } from "./cli.ts";
 
+const SOURCE = fileURLToPath(new URL("cli-process-main.ts", import.meta.url));
+const TSX = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
+
+interface Cli {
+  readonly run: (...args: string[]) => Promise<CliRun>;
+  readonly close: () => void;
+}
+
 /** Begins the process in a folder. Commands run one after the other; close it in the end. */
-export function openCli(cwd: string): { run: (...args: string[]) => Promise<CliRun>; close: () => void } {
-  const program = fileURLToPath(new URL("cli-process-main.ts", import.meta.url));
-  const loader = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
-  const child = fork(program, [], {
-    cwd,
-    execArgv: ["--import", loader],
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
+export const openCli = (cwd: string): Cli => begin(cwd, SOURCE, ["--import", TSX]);
+
+/** The same on what the build makes of the sources, which begins in a second: it reads and writes no tasks of TypeScript. */
+const openBuiltCli = async (cwd: string): Promise<Cli> => begin(cwd, await builtProgram(SOURCE), []);
+
+function begin(cwd: string, program: string, execArgv: string[]): Cli {
+  const child = fork(program, [], { cwd, execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] });
   return {
     async run(...args) {
       child.send(args);
@@ -27,13 +35,17 @@ export function openCli(cwd: string): { run: (...args: string[]) => Promise<CliR
   };
 }
 
-/** A folder for the tests of a file, and the process in it, which the first command begins; neither is left after them. */
-export function cliInFolder(prefix: string): { folder: string; run: ReturnType<typeof openCli>["run"] } {
+/**
+ * A folder for the tests of a file, and the process in it, which the first command begins; neither is left after them.
+ * `isBuilt`: on the build, where tasks are written and not read.
+ */
+export function cliInFolder(prefix: string, { isBuilt = false } = {}): { folder: string; run: Cli["run"] } {
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  let cli: ReturnType<typeof openCli> | undefined;
-  afterAll(() => {
-    cli?.close();
+  const open = isBuilt ? openBuiltCli : async (cwd: string) => openCli(cwd);
+  let cli: Promise<Cli> | undefined;
+  afterAll(async () => {
+    (await cli)?.close();
     rmSync(folder, { recursive: true });
   });
-  return { folder, run: (...args) => (cli ??= openCli(folder)).run(...args) };
+  return { folder, run: async (...args) => (await (cli ??= open(folder))).run(...args) };
 }

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtUrl } from "../support/built.ts";
 import { repositoryFiles, ROOT } from "../support/imports.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 
@@ -178,7 +179,7 @@ describe("in an empty project", () => {
   });
 
   test("two copies in one process are told from a misused operator", () => {
-    const program = `import { makeVec } from ${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)};
+    const program = `import { makeVec } from ${JSON.stringify(builtUrl(join(ROOT, "src/index.ts")))};
       import { defineTask, scalar, startAround } from "corral";
       const model = '<mujoco><worldbody><body><joint name="x" type="slide"/><geom size="1"/></body></worldbody><actuator><motor joint="x"/></actuator></mujoco>';
       const task = { id: "T", model, frameSkip: 1, maxEpisodeSteps: 9, observe: { x: "qpos" }, reward: { r: "1" } };
@@ -186,8 +187,7 @@ describe("in an empty project", () => {
       for (const more of terms)
         await makeVec(defineTask({ ...task, ...more }), { numEnvs: 1, device: "cpu" }).catch((e) => console.log(e.message));`;
     writeFileSync(join(project, "two.mjs"), program);
-    const tsx = new URL("../../node_modules/tsx/dist/esm/index.mjs", import.meta.url).href;
-    const { stdout, stderr } = run(process.execPath, ["--import", tsx, "two.mjs"]);
+    const { stdout, stderr } = run(process.execPath, ["two.mjs"]);
     expect(stderr).toBe("");
     const lines = stdout.trim().split("\n");
     expect(lines).toHaveLength(2);

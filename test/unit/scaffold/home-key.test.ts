@@ -7,7 +7,7 @@ import { homeKey } from "../../../src/scaffold/home-key.ts";
 import { baseOf, robotOf } from "../../../src/scaffold/robot.ts";
 import { cliInFolder } from "../../support/cli-process.ts";
 
-const { folder, ...cli } = cliInFolder("corral-home-");
+const { folder, ...cli } = cliInFolder("corral-home-", { isBuilt: true });
 
 const leg = (i: number, x: number, y: number) => `<body name="thigh${i}" pos="${x} ${y} 0">
   <joint name="hip${i}" axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 -.2" mass=".5"/>

@@ -7,7 +7,7 @@ import { namesakes } from "../../../src/model/urdf.ts";
 import { collidingUrdf, mendUrdf } from "../../../src/scaffold/mended-urdf.ts";
 import { cliInFolder } from "../../support/cli-process.ts";
 
-const { folder, ...cli } = cliInFolder("corral-mended-");
+const { folder, ...cli } = cliInFolder("corral-mended-", { isBuilt: true });
 beforeAll(() => {
   mkdirSync(join(folder, "cad/urdf"), { recursive: true });
   mkdirSync(join(folder, "cad/meshes"));

@@ -6,7 +6,7 @@ import { loadModel } from "../../../src/model/model.ts";
 import { isForAssimp, meshAsObj } from "../../../src/scaffold/mesh-as-obj.ts";
 import { cliInFolder } from "../../support/cli-process.ts";
 
-const { folder, ...cli } = cliInFolder("corral-meshes-");
+const { folder, ...cli } = cliInFolder("corral-meshes-", { isBuilt: true });
 
 /** A box from corner to corner, as its eight corners and twelve triangles. */
 const box = ([x, y, z]: readonly number[], [u, v, w]: readonly number[]) => ({
