@@ -1,7 +1,8 @@
-// what every WebGPU device grants, a browser's too: all kernels fit, or the plan refuses by the name of the limit.
+// what every WebGPU device grants, a browser's too: all kernels compile and fit, or the plan refuses by the name of the limit.
 import { describe, expect, test } from "vitest";
 import { emissionFor } from "../../../src/batch/kernel/emission.ts";
 import { planVec, planVecKernels } from "../../../src/env/make.ts";
+import { compileOnNull } from "../../../src/gpu/index.ts";
 import { defaultLimits } from "../../../src/memory/request.ts";
 import { bindingsOf, kernelCode } from "../../../src/rl/device/kernels.ts";
 import { KERNELS, type KernelName } from "../../../src/rl/device/kernel-table.ts";
@@ -25,6 +26,7 @@ describe.each(ONE_OF_EACH_KIND)("%s", (id) => {
     const { plan, kernels } = await planVecKernels(id, options, { emission });
     expect(plan.problems).toEqual([]);
     for (const [name, { code, form }] of kernels) {
+      await compileOnNull(code, `${id} ${name}`, ["main"]);
       expect(countOf(code, "storage"), name).toBeLessThanOrEqual(defaultLimits.maxStorageBuffersPerShaderStage);
       expect(countOf(code, "uniform"), name).toBeLessThanOrEqual(defaultLimits.maxUniformBuffersPerShaderStage);
       expect(form.workgroupSize).toBeLessThanOrEqual(INVOCATIONS);

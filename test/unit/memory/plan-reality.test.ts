@@ -123,7 +123,9 @@ describe("what an environment makes is what was planned", () => {
         plan.buffers.map(({ label, size }) => [label, size]),
       );
       expect([watch.liveBytes(), budget.live]).toEqual([plan.totalBytes, plan.totalBytes]);
-      expect((await planVec(id, options, { limits: gpu.limits })).totalBytes).toBe(plan.totalBytes);
+      // a plan traces kernels again, which takes seconds where worlds have terrain; what differs is of no environment
+      if (isFull || id !== "Go1Rough")
+        expect((await planVec(id, options, { limits: gpu.limits })).totalBytes).toBe(plan.totalBytes);
 
       const before = { ...watch.made };
       await env.reset();

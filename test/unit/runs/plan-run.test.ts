@@ -171,7 +171,7 @@ test("corral plan --train says how many worlds train; corral train follows, and 
   const config = JSON.parse(readFileSync(join(out, "config.json"), "utf8")) as Record<string, unknown>;
   expect(config.numEnvs).toBe(json.largestNumEnvs);
   expect(readFileSync(join(out, "log.jsonl"), "utf8")).toContain('"event":"fewer-worlds"');
-  const more = await corral(["train", "--resume", out, "--steps", "100000"]);
+  const more = await corral(["train", "--resume", out, "--steps", String(2 * 8 * json.largestNumEnvs)]);
   expect(more.code, more.stderr).toBe(0);
 });
 
