@@ -9,14 +9,14 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
-import { machineFacts, machineName } from "../src/bench/machine.ts";
+import { machineName } from "../src/bench/machine.ts";
 import { guardOutput } from "../src/cli/io.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
-import { openDevice } from "../src/gpu/index.ts";
 import { ppoConfig } from "../src/rl/ppo/config.ts";
 import { isShort, runDefaults } from "../src/runs/defaults.ts";
 import { toJson } from "../src/runs/folder.ts";
 import { TrainingRun } from "../src/runs/train.ts";
+import { chosenMachine } from "./chosen-machine.ts";
 import {
   curvesChart,
   curvesSection,
@@ -74,9 +74,7 @@ const task = tasks.find((one) => one.id === id);
 if (!task) throw new Error(`pass an environment: ${tasks.map((one) => one.id).join(", ")}`);
 
 if (isShort(id, {})) computeWithoutThreads();
-const gpu = await openDevice();
-const machine = machineFacts(gpu.info.driver);
-gpu.close();
+const machine = await chosenMachine();
 const file = fileURLToPath(new URL(`./results/${machineName(machine)}/curves/${id}.json`, import.meta.url));
 let curves = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Curves) : undefined;
 

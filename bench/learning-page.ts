@@ -142,13 +142,15 @@ export const PEER = marksOf("bench/sac-curves.ts");
 export function curvesSection(curves: Curves, published: readonly Published[], image: string): string {
   const { env, numEnvs, machine, runs } = curves;
   const seeds = runs.map(({ seed }) => seed);
+  const driver = machine.driver.split(":")[0];
+  const isWasm = driver === "wasm";
   return [
     OWN.start,
     "",
     "## How it is learned",
     "",
-    `\`npx tsx bench/curves.ts ${env} --seeds ${seeds.join()}\`: PPO as \`corral train ${env}\` sets it up, ${numEnvs} worlds, on ` +
-      `${machine.cores} cores (${machine.cpu}) with ${machine.driver.split(":")[0]}. *Return* is that of the last ${LAST_EPISODES} ` +
+    `\`${isWasm ? "CORRAL_DEVICE=wasm " : ""}npx tsx bench/curves.ts ${env} --seeds ${seeds.join()}\`: PPO as \`corral train ${env}\` sets it up, ${numEnvs} worlds, on ` +
+      `${machine.cores} cores (${machine.cpu}) with ${driver}${isWasm ? ", whose returns are the same to the bit on every machine" : ""}. *Return* is that of the last ${LAST_EPISODES} ` +
       `episodes, with actions drawn as in training; *evaluation* is the mean of ${runs[0].evalEpisodes} episodes with the most ` +
       `likely actions. Seconds are the median of wall time, evaluations included, beside other work on the machine.`,
     "",

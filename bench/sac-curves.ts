@@ -13,9 +13,9 @@ import { tasks } from "../envs/index.ts";
 import { chooseDevice } from "../src/batch/devices.ts";
 import { guardOutput } from "../src/cli/io.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
-import { openDevice } from "../src/gpu/index.ts";
 import { makeVec, Sac } from "../src/index.ts";
-import { machineFacts, machineName } from "../src/bench/machine.ts";
+import { machineName } from "../src/bench/machine.ts";
+import { chosenMachine } from "./chosen-machine.ts";
 import { peerSection, peerChart, withSection, PEER, type CurveRun, type PeerCurves } from "./learning-page.ts";
 
 guardOutput();
@@ -49,7 +49,7 @@ if (!task) throw new Error(`pass an environment: ${tasks.map((one) => one.id).jo
 
 computeWithoutThreads();
 const device = await chooseDevice({});
-const machine = machineFacts(await driverOf());
+const machine = await chosenMachine();
 const file = fileURLToPath(new URL(`./results/${machineName(machine)}/curves/${id}.sac.json`, import.meta.url));
 const stored = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PeerCurves) : undefined;
 let curves: PeerCurves =
@@ -63,13 +63,6 @@ let curves: PeerCurves =
         runs: [],
         peer: { who: "Stable-Baselines3", versions: {}, runs: [] },
       };
-
-/** The driver that both batches run on, or `wasm`. */
-async function driverOf(): Promise<string> {
-  if (typeof device === "string" && device !== "gpu") return device;
-  using gpu = await openDevice();
-  return gpu.info.driver;
-}
 
 const bySeed = (runs: readonly CurveRun[], run: CurveRun): CurveRun[] =>
   [...runs, run].toSorted((a, b) => a.seed - b.seed);

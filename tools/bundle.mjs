@@ -12,7 +12,7 @@ import { build, transform } from "esbuild";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** What is imported, or started as a program, by the path of its file below `src`. */
-const ENTRIES = ["index", "browser", "cli/main", "collect-worker", "view-worker", "bench/mujoco-worker"];
+const ENTRIES = ["index", "browser", "cli/main", "collect-worker", "play-worker", "view-worker", "bench/mujoco-worker"];
 
 /** Folders whose sources are part of what is kept between processes: `sourcesIn` of src/core/cached-values.ts reads it. */
 const KEYS = ["src/model", "src/trace"];

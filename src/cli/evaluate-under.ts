@@ -4,6 +4,7 @@ import { encodePolicyOnnx } from "../export/onnx.ts";
 import { evaluateUnder, UNDERS, type PlayedSoFar, type Under, type UnderReport } from "../runs/under.ts";
 import { nowAndThen, print, printJson, progress, UsageError } from "./io.ts";
 import { table } from "./table.ts";
+import { modulesOf } from "./task-file.ts";
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
@@ -39,6 +40,7 @@ export async function runUnder(source: string, { under, episodes, worlds, seed, 
     seed,
     env,
     encode: encodePolicyOnnx,
+    modules: modulesOf,
     onProgress: (one, done, playing) => {
       const text = `under ${one}: ${done} of ${countOf(episodes, "episode")}`;
       if (playing) tell(() => `${text}, ${stepOf(playing)}`);

@@ -43,7 +43,8 @@ how many succeeded, where the task says).
   --under LIST         plays the same episodes, from the same starts, in corral's worlds and
                        under each of
       mujoco           MuJoCo's own physics in float64, actions, observations and rewards being
-                       the task's as ever
+                       the task's as ever; without --sweep and --budget in as many threads as
+                       --threads says, to the same results
       onnx             the policy as the exported ONNX (needs: npm install onnxruntime-web)
                        and prints the gap: the mean difference of returns, episode by episode,
                        with its error; of onnx also the largest difference of an action, in

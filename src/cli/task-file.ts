@@ -1,6 +1,7 @@
 // the user's own task files: commands take one in place of the id of an environment
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, extname, isAbsolute, join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { importModule, isModuleFile } from "../core/typescript.ts";
 import { isJsEnv } from "../env/js-env.ts";
@@ -11,6 +12,12 @@ const files = new Map<string, string>();
 
 /** The file that a task came from, absolute; undefined for those of corral. */
 export const taskFileOf = (id: string): string | undefined => files.get(id);
+
+/** What threads import to know a task: the URL of its file, or nothing. */
+export function modulesOf(id: string): string[] {
+  const file = taskFileOf(id);
+  return file === undefined ? [] : [pathToFileURL(file).href];
+}
 
 export const isTaskFile = (argument: string): boolean => isModuleFile(argument) && !argument.startsWith("-");
 

@@ -1,7 +1,6 @@
 // `corral train`: an agent learns an environment on the device
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { CorralError } from "../core/errors.ts";
 import { taskOf } from "../env/registry.ts";
 import { computeWithoutThreads } from "../gpu/driver-threads.ts";
@@ -15,7 +14,7 @@ import { EXIT, isGone, onLostOutput, parse, print, printJson, progress, UsageErr
 import { reasonOf } from "../core/write-bytes.ts";
 import { LiveLine } from "./live.ts";
 import { onlyArgument } from "./target.ts";
-import { assertTeacher, idOfNamed, isTaskFile, taskFileOf } from "./task-file.ts";
+import { assertTeacher, idOfNamed, isTaskFile, modulesOf, taskFileOf } from "./task-file.ts";
 import { answered, flagLines, flags, settingsOf, TRAIN_FLAGS } from "./train-flags.ts";
 import { assertResumable, holdFolder, notSaved, openFolder, replayIn } from "./train-folder.ts";
 import { openingOf } from "./train-opening.ts";
@@ -150,7 +149,7 @@ async function trainOne(
     config.storage === "file" ? replayIn(folder, resumes, held.tookOver) : undefined;
 
   const own = taskFileOf(id);
-  const modules = own === undefined ? [] : [pathToFileURL(own).href];
+  const modules = modulesOf(id);
   if (isShort(id, train)) computeWithoutThreads();
   const replayWas = replay !== undefined && existsSync(replay.replayFile);
   let running: TrainingRun | undefined;

@@ -1,9 +1,10 @@
 // means of episodes, and how far they may be off
-export const meanOf = (values: ArrayLike<number>): number =>
-  Array.from(values).reduce((sum, x) => sum + x, 0) / values.length;
+export const sumOf = (values: ArrayLike<number>): number => Array.from(values).reduce((sum, x) => sum + x, 0);
+
+export const meanOf = (values: ArrayLike<number>): number => sumOf(values) / values.length;
 
 export function stderrOf(values: ArrayLike<number>): number {
   const mean = meanOf(values);
-  const squares = Array.from(values, (x) => (x - mean) ** 2).reduce((sum, x) => sum + x, 0);
+  const squares = sumOf(Array.from(values, (x) => (x - mean) ** 2));
   return values.length > 1 ? Math.sqrt(squares / (values.length - 1) / values.length) : 0;
 }

@@ -183,12 +183,12 @@ export interface PlayedUnder extends AsyncDisposable {
   actions(): number | undefined;
 }
 
-/** Makes the worlds of a task under one of them; worlds that have ended wait. `encode` makes a policy ONNX. */
+/** Makes the worlds of a task under one of them; worlds that have ended wait. `encode` makes a policy ONNX, for "onnx". */
 export async function openUnder(
   under: Under,
   task: string | Task<object>,
   given: object,
-  { policy, encode }: { readonly policy: Policy; readonly encode: (policy: Policy) => Uint8Array },
+  { policy, encode }: { readonly policy: Policy; readonly encode?: (policy: Policy) => Uint8Array },
 ): Promise<PlayedUnder> {
   const made = { ...given, autoreset: "disabled", recorder: false } as unknown as NamedOptions;
   const worlds =
@@ -198,7 +198,7 @@ export async function openUnder(
   const { env } = worlds;
   let actor: OnnxActor | undefined;
   try {
-    if (under === "onnx") actor = await OnnxActor.create(encode(policy), policy, env.numEnvs);
+    if (under === "onnx") actor = await OnnxActor.create(encode!(policy), policy, env.numEnvs);
   } catch (error) {
     await worlds[Symbol.asyncDispose]();
     throw error;

@@ -1,9 +1,12 @@
 // one policy in the same worlds three ways: corral's physics, MuJoCo's in float64, and as the exported ONNX; and the gap
+import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { assertUnderMuJoCo } from "../env/mujoco-vec.ts";
-import { meanOf, stderrOf } from "./means.ts";
+import { meanOf, stderrOf, sumOf } from "./means.ts";
+import type { Part } from "./under-job.ts";
+import { partsOf, playInThreads, playInTurns } from "./under-threads.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import {
   assertInstalled,
@@ -12,7 +15,6 @@ import {
   openUnder,
   policyFrom,
   UNDERS,
-  type Played,
   type PlayedSoFar,
   type Under,
 } from "./under-worlds.ts";
@@ -30,6 +32,11 @@ export interface UnderOptions {
   readonly seed?: number;
   /** Options of the environments beside those of the run, such as device and parameters. */
   readonly env?: object;
+  /**
+   * Modules that register a task of the user's own, as URLs; none of one that all threads know. With it MuJoCo's worlds
+   * play in as many threads as `env.threads` says, or cores, which hold as many worlds together as one would.
+   */
+  readonly modules?: (id: string) => readonly string[];
   /** The bytes of a policy as ONNX. */
   readonly encode: (policy: Policy) => Uint8Array;
   /** Is told under which, how many of the episodes are over, and with each control step how far those that play are. */
@@ -86,25 +93,34 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
   for (const one of under) {
     onProgress?.(one, 0);
     const most = Math.min(episodes, options.worlds ?? (await mostWorlds(one, id)));
-    const parts: Part[] = [];
-    for (let first = 0; first < episodes; first += most) {
-      const numEnvs = Math.min(most, episodes - first);
-      const worldIds = Array.from({ length: numEnvs }, (_, i) => first + i);
-      await using worlds = await openUnder(one, id, { ...made, numEnvs, worldIds }, { policy, encode });
-      const played = await worlds.play(seed, (so) => onProgress?.(one, first + so.over, so));
-      parts.push({ device: worlds.device, played, actions: worlds.actions() });
-      onProgress?.(one, first + numEnvs);
-    }
+    const threads = one === "mujoco" ? threadsOf(own, most, options.modules) : 1;
+    const rooms = partsOf(episodes, Math.floor(most / threads));
+    const over = rooms.map(() => 0);
+    const tell = (part: number, count: number, playing?: PlayedSoFar) => {
+      over[part] = count;
+      onProgress?.(one, sumOf(over), playing);
+    };
+    const here = async (worldIds: readonly number[], told: (so: PlayedSoFar) => void): Promise<Part> => {
+      const some = { ...made, numEnvs: worldIds.length, worldIds };
+      await using worlds = await openUnder(one, id, some, { policy, encode });
+      const played = await worlds.play(seed, told);
+      return { device: worlds.device, played, actions: worlds.actions() };
+    };
+    const setup = { source, given, seed, modules: options.modules?.(id) ?? [] };
+    const parts = threads > 1 ? await playInThreads(setup, rooms, threads, tell) : await playInTurns(rooms, here, tell);
     results.push(resultOf(one, joined(parts), results[0]));
   }
   return { id, checkpoint, episodes, seed, results };
 }
 
-/** Some of the episodes, or all. */
-interface Part {
-  readonly device: string;
-  readonly played: Played;
-  readonly actions: number | undefined;
+/** Worlds that a thread has at least: to start one takes as long as many of their steps. */
+const LEAST_WORLDS = 8;
+
+/** Threads of MuJoCo's worlds: one where options or the task may be known here alone. */
+function threadsOf(own: object, most: number, modules: UnderOptions["modules"]): number {
+  const { threads = availableParallelism(), budget } = own as { readonly threads?: number; readonly budget?: unknown };
+  if (modules === undefined || budget !== undefined) return 1;
+  return Math.max(1, Math.min(threads, Math.floor(most / LEAST_WORLDS)));
 }
 
 function joined(parts: readonly Part[]): Part {

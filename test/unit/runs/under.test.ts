@@ -170,3 +170,29 @@ test("what MuJoCo cannot step is refused before an episode is played", async () 
   );
   expect(told).toEqual([]);
 });
+
+test("MuJoCo's worlds come to the same in any number of threads", async () => {
+  const given = { under: ["corral", "mujoco"], episodes: 19, seed: 5, encode: encodePolicyOnnx } as const;
+  const modules = () => [];
+  const over: number[] = [];
+  const one = await evaluateUnder(runOf("pendulum"), { ...given, env: { ...env, threads: 1 }, modules });
+  const two = await evaluateUnder(runOf("pendulum"), {
+    ...given,
+    env: { ...env, threads: 2 },
+    modules,
+    onProgress: (under, done) => under === "mujoco" && over.push(done),
+  });
+  expect(two).toEqual(one);
+  expect(over.at(-1)).toBe(19);
+  expect(over).toEqual(over.toSorted((a, b) => a - b));
+});
+
+test("an error of a thread is the one that it would be here", async () => {
+  const given = {
+    under: ["mujoco"],
+    episodes: 16,
+    encode: encodePolicyOnnx,
+    modules: () => ["corral-nowhere"],
+  } as const;
+  await expect(evaluateUnder(runOf("pendulum"), { ...given, env: { ...env, threads: 2 } })).rejects.toThrow("corral-nowhere");
+});
