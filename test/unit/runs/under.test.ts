@@ -194,5 +194,7 @@ test("an error of a thread is the one that it would be here", async () => {
     encode: encodePolicyOnnx,
     modules: () => ["corral-nowhere"],
   } as const;
-  await expect(evaluateUnder(runOf("pendulum"), { ...given, env: { ...env, threads: 2 } })).rejects.toThrow("corral-nowhere");
+  await expect(evaluateUnder(runOf("pendulum"), { ...given, env: { ...env, threads: 2 } })).rejects.toThrow(
+    "corral-nowhere",
+  );
 });
