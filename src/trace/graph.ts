@@ -69,14 +69,14 @@ export class Trace {
     for (const { name, type } of options.params ?? []) this.param(name, type);
   }
 
-  table(type: "f32" | "i32", name: string, values: ArrayLike<number>): TableRef {
+  /** `isKept`: the list is one of another trace, which nothing changes. */
+  table(type: "f32" | "i32", name: string, values: ArrayLike<number>, isKept = false): TableRef {
     const { length } = values;
     const key = [type, length, values[0], values[length >> 1], values[length - 1]].join();
     const alike = this.#tableKeys.get(key) ?? [];
     let ref = alike.find((known) => areSame(known.values, values));
     if (!ref) {
-      const kept = values instanceof Int32Array || values instanceof Float64Array ? values.slice() : Array.from(values);
-      ref = { kind: "table", type, name, offset: this.#tableSize[type], values: kept };
+      ref = { kind: "table", type, name, offset: this.#tableSize[type], values: isKept ? values : copyOf(values) };
       this.#tableSize[type] += length;
       this.#tableKeys.set(key, [...alike, ref]);
       this.tables.push(ref);
@@ -109,8 +109,12 @@ export class Trace {
   }
 }
 
+const copyOf = (values: ArrayLike<number>): ArrayLike<number> =>
+  values instanceof Int32Array || values instanceof Float64Array ? values.slice() : Array.from(values);
+
 /** Whether two lists of a length are of the same numbers; zeros of either sign are. */
 function areSame(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a === b) return true;
   let k = 0;
   while (k < a.length && (a[k] === b[k] || (a[k] !== a[k] && b[k] !== b[k]))) k++;
   return k === a.length;

@@ -9,6 +9,7 @@ import {
   type Operand,
   type Source,
   type Statement,
+  type TableRef,
   type VarRef,
 } from "./nodes.ts";
 import type { Bool, Int } from "./scalar.ts";
@@ -20,7 +21,7 @@ export function recordAnew(whole: Trace, build: () => void): Trace {
   const { unroll, exact, wide, params, tables } = whole;
   return trace(
     () => {
-      for (const { type, name, values } of tables) current().table(type, name, values);
+      for (const { type, name, values } of tables) current().table(type, name, values, true);
       build();
     },
     { unroll, exact: exact && !wide, wide, params: params.map(({ name, type }) => ({ name, type })) },
@@ -34,6 +35,7 @@ export class Retrace {
   protected readonly made = new Map<TraceNode, Operand>();
   readonly #vars = new Map<VarRef, VarRef>();
   readonly #arrays = new Map<ArrayRef, ArrayRef>();
+  readonly #tables = new Map<TableRef, TableRef>();
 
   constructor(live: Liveness) {
     this.live = live;
@@ -129,7 +131,7 @@ export class Retrace {
       case "array":
         return this.array(source);
       case "table":
-        return current().table(source.type, source.name, source.values);
+        return this.#table(source);
       case "buffer":
         return current().buffer(source.name, source.access);
       case "param":
@@ -157,6 +159,16 @@ export class Retrace {
       own = { kind: "array", id: t.arrays.length, name, type, length, ...kinds, ...this.place(ref) };
       t.arrays.push(own);
       this.#arrays.set(ref, own);
+    }
+    return own;
+  }
+
+  /** Looked up once: hulls have many numbers, and are read at many places. */
+  #table(ref: TableRef): TableRef {
+    let own = this.#tables.get(ref);
+    if (!own) {
+      own = current().table(ref.type, ref.name, ref.values, true);
+      this.#tables.set(ref, own);
     }
     return own;
   }

@@ -9,27 +9,28 @@ const MOST_CORNERS = 64;
 export const KEPT_BITS = 8;
 
 /** The search of `largestQuadrilateral` among corners [3 * corners] in their order, from `start` on. */
-function kept(points: Float64Array, start: number): number[] {
+function kept(points: Float64Array, start: number): readonly number[] {
   const n = points.length / 3;
-  const next = (i: number) => (i + 1) % n;
-  const area = (at: readonly number[]) => {
-    const [a, b, c, d] = [0, 1, 2, 3].map((k) => 3 * ((start + at[k]) % n));
-    return quadrilateralArea(points, a, b, c, d);
-  };
-  let at = [0, 1, 2, 3];
-  let [best, most, moves] = [at, area(at), 3];
+  const next = (i: number) => (i + 1 === n ? 0 : i + 1);
+  const place = (i: number) => 3 * (start + i < n ? start + i : start + i - n);
+  // one list that is changed in place: large hulls take a million turns
+  const at = [0, 1, 2, 3];
+  const area = () => quadrilateralArea(points, place(at[0]), place(at[1]), place(at[2]), place(at[3]));
+  let [best, most, moves]: [readonly number[], number, number] = [[...at], area(), 3];
   for (let turn = 0; turn < 12 * n && at[0] < n; turn++) {
-    const trial = at.map((i, k) => (k === moves ? next(i) : i));
-    const size = area(trial);
+    const before = at[moves];
+    at[moves] = next(before);
+    const size = area();
     if (size > most) {
       most = size;
-      best = at = trial;
+      best = [...at];
       if (moves === 3) moves = 2;
-    } else if (moves !== 3) moves = moves === 2 ? 1 : 3;
+      continue;
+    }
+    at[moves] = before;
+    if (moves !== 3) moves = moves === 2 ? 1 : 3;
+    else if (at[1] !== at[0]++) continue;
     else {
-      const [first, ...others] = at;
-      at = [first + 1, ...others];
-      if (others[0] !== first) continue;
       // the others keep out of each other's way
       for (let k = 1; k < 4; k++) {
         if (k > 1 && at[k] !== at[k - 1]) break;

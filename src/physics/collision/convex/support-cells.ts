@@ -165,35 +165,41 @@ function takeApart(
   const [j, k] = [(axis + 1) % 3, (axis + 2) % 3];
   let size = 0;
   for (const v of all) size = Math.max(size, Math.hypot(points[3 * v], points[3 * v + 1], points[3 * v + 2]));
+  // how far each is along four corners and the middle of a part; plain loops into lists of all parts, of which a robot has a million
+  const [h0, h1, h2, h3, h4] = Array.from({ length: 5 }, () => new Float64Array(all.length));
+  const bounds = new Float64Array(4 * 5);
   const visit = (from: readonly number[], to: readonly number[], among: readonly number[]): void => {
-    const [low, high] = [from, to].map((ends, end) => ends.map((i) => (2 * i) / edge - 1 + (2 * end - 1) * BEYOND));
-    const corners = [
-      [low[0], low[1]],
-      [low[0], high[1]],
-      [high[0], low[1]],
-      [high[0], high[1]],
-      [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2],
-    ];
-    // loops as they are: a robot has a million of these
-    const heights = corners.map(() => new Float64Array(among.length));
-    const farthest = new Set<number>();
-    corners.forEach(([u, v], c) => {
-      const of = heights[c];
-      let best = 0;
-      for (let i = 0; i < among.length; i++) {
-        const x = 3 * among[i];
-        of[i] = sign * points[x + axis] + u * points[x + j] + v * points[x + k];
-        if (of[i] > of[best]) best = i;
-      }
-      farthest.add(best);
-    });
-    const [h0, h1, h2, h3] = heights;
-    const highest = [...farthest].map((i) => [h0[i], h1[i], h2[i], h3[i]].map((h) => h - BELOW * size));
+    const [[u0, v0], [u1, v1]] = [from, to].map((ends, end) =>
+      ends.map((i) => (2 * i) / edge - 1 + (2 * end - 1) * BEYOND),
+    );
+    const [u, v] = [(u0 + u1) / 2, (v0 + v1) / 2];
+    let [b0, b1, b2, b3, b4] = [0, 0, 0, 0, 0];
+    for (let i = 0; i < among.length; i++) {
+      const x = 3 * among[i];
+      const [p, q, r] = [sign * points[x + axis], points[x + j], points[x + k]];
+      h0[i] = p + u0 * q + v0 * r;
+      h1[i] = p + u0 * q + v1 * r;
+      h2[i] = p + u1 * q + v0 * r;
+      h3[i] = p + u1 * q + v1 * r;
+      h4[i] = p + u * q + v * r;
+      if (h0[i] > h0[b0]) b0 = i;
+      if (h1[i] > h1[b1]) b1 = i;
+      if (h2[i] > h2[b2]) b2 = i;
+      if (h3[i] > h3[b3]) b3 = i;
+      if (h4[i] > h4[b4]) b4 = i;
+    }
+    let highest = 0;
+    for (const best of new Set([b0, b1, b2, b3, b4]))
+      for (const h of [h0, h1, h2, h3]) bounds[highest++] = h[best] - BELOW * size;
     const left: number[] = [];
     for (let i = 0; i < among.length; i++) {
-      let isBelow = false;
-      for (const b of highest) isBelow ||= h0[i] < b[0] && h1[i] < b[1] && h2[i] < b[2] && h3[i] < b[3];
-      if (!isBelow) left.push(among[i]);
+      let b = 0;
+      while (
+        b < highest &&
+        !(h0[i] < bounds[b] && h1[i] < bounds[b + 1] && h2[i] < bounds[b + 2] && h3[i] < bounds[b + 3])
+      )
+        b += 4;
+      if (b === highest) left.push(among[i]);
     }
     if (to[0] - from[0] === 1 && to[1] - from[1] === 1) {
       const place = [0, 0, 0];
@@ -202,7 +208,7 @@ function takeApart(
       return take(place, left);
     }
     const [us, vs] = [0, 1].map((e) => halvesOf(from[e], to[e]));
-    for (const [u0, u1] of us) for (const [v0, v1] of vs) visit([u0, v0], [u1, v1], left);
+    for (const [uFrom, uTo] of us) for (const [vFrom, vTo] of vs) visit([uFrom, vFrom], [uTo, vTo], left);
   };
   visit(first, last, all);
 }
