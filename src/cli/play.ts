@@ -34,17 +34,20 @@ Exit codes: 0 done, 1 less than --at-least or the episodes could not be written,
 readable checkpoint, 3 no device or no memory.
 `;
 
+const timeOf = (seconds: number): string =>
+  seconds < 90 ? `${seconds.toFixed(0)} s` : `${formatCount(Math.round(seconds / 60))} minutes`;
+
 /** Says how far it is, and when it will be done if episodes go on to take as long. */
 function progressOf(tell: ReturnType<typeof nowAndThen>): (ended: number, episodes: number) => void {
-  const start = performance.now();
+  // worlds and kernels are made before the first episodes end
+  let first: { readonly at: number; readonly ended: number } | undefined;
   return (ended, episodes) => {
-    if (ended < episodes)
-      tell(() => `${formatCount(ended)} of ${countOf(episodes, "episode")}, ${left(ended / episodes)}`);
+    if (!first) first = { at: performance.now(), ended };
+    else if (ended > first.ended && ended < episodes) {
+      const seconds = (((performance.now() - first.at) / 1000) * (episodes - ended)) / (ended - first.ended);
+      tell(() => `${formatCount(ended)} of ${countOf(episodes, "episode")}, ${timeOf(seconds)} to go`);
+    }
   };
-  function left(part: number): string {
-    const seconds = ((performance.now() - start) / 1000) * (1 / part - 1);
-    return seconds < 90 ? `${seconds.toFixed(0)} s to go` : `${formatCount(Math.round(seconds / 60))} minutes to go`;
-  }
 }
 
 export async function run(args: string[]): Promise<number> {

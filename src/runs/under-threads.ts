@@ -4,28 +4,51 @@ import { startWorker } from "../core/worker.ts";
 import type { Part, PlayAnswer, PlaySetup } from "./under-job.ts";
 import type { PlayedSoFar } from "./under-worlds.ts";
 
-/** Ids of the worlds of each part, in order. */
-export function partsOf(episodes: number, most: number): number[][] {
-  const count = Math.ceil(episodes / most);
+/** Ids of the worlds of each of so many parts, in order. */
+export function partsOf(episodes: number, count: number): number[][] {
   const start = (i: number) => Math.floor((i * episodes) / count);
   return Array.from({ length: count }, (_, i) =>
     Array.from({ length: start(i + 1) - start(i) }, (__, w) => start(i) + w),
   );
 }
 
-/** Is told how many episodes of a part are over, and while it plays how far it is. */
-type Tell = (part: number, over: number, playing?: PlayedSoFar) => void;
+/** How many episodes are over, and how far the part is that is farthest from its end. */
+export class Progress {
+  readonly #tell: (over: number, playing?: PlayedSoFar) => void;
+  readonly #playing = new Map<number, PlayedSoFar>();
+  #ended = 0;
+
+  constructor(tell: (over: number, playing?: PlayedSoFar) => void) {
+    this.#tell = tell;
+  }
+
+  get #over(): number {
+    return [...this.#playing.values()].reduce((sum, { over }) => sum + over, this.#ended);
+  }
+
+  step(part: number, so: PlayedSoFar): void {
+    this.#playing.set(part, so);
+    const slowest = [...this.#playing.values()].reduce((a, b) => (b.steps < a.steps ? b : a));
+    this.#tell(this.#over, slowest);
+  }
+
+  end(part: number, episodes: number): void {
+    this.#playing.delete(part);
+    this.#ended += episodes;
+    this.#tell(this.#over);
+  }
+}
 
 /** Plays all parts in this thread. */
 export async function playInTurns(
   parts: readonly (readonly number[])[],
   play: (worldIds: readonly number[], told: (so: PlayedSoFar) => void) => Promise<Part>,
-  tell: Tell,
+  progress: Progress,
 ): Promise<Part[]> {
   const played: Part[] = [];
   for (const [at, worldIds] of parts.entries()) {
-    played.push(await play(worldIds, (so) => tell(at, so.over, so)));
-    tell(at, worldIds.length);
+    played.push(await play(worldIds, (so) => progress.step(at, so)));
+    progress.end(at, worldIds.length);
   }
   return played;
 }
@@ -39,7 +62,7 @@ export async function playInThreads(
   setup: PlaySetup & { readonly modules: readonly string[] },
   parts: readonly (readonly number[])[],
   threads: number,
-  tell: Tell,
+  progress: Progress,
 ): Promise<Part[]> {
   const played: Part[] = Array.from({ length: parts.length });
   let next = 0;
@@ -58,10 +81,10 @@ export async function playInThreads(
       worker.on("exit", (code) => reject(new CorralError("internal", `a thread that plays ended with code ${code}.`)));
       worker.on("message", (answer: PlayAnswer) => {
         if ("error" in answer) reject(errorIn(answer.error));
-        else if ("so" in answer) tell(at, answer.so.over, answer.so);
+        else if ("so" in answer) progress.step(at, answer.so);
         else {
           played[at] = answer.part;
-          tell(at, parts[at].length);
+          progress.end(at, parts[at].length);
           begin();
         }
       });

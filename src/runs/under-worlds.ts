@@ -43,10 +43,10 @@ export interface Played {
   readonly success: Float64Array | undefined;
   /** Episodes that each condition of `terminated` ended, by its name. */
   readonly endedBy: Readonly<Record<string, number>>;
-  /** Means over all steps of what the task reports. */
-  readonly infos: Readonly<Record<string, number>>;
-  /** Means of it over the last steps of the episodes. */
-  readonly lasts: Readonly<Record<string, number>>;
+  /** Sums over the steps of each episode of what the task reports. */
+  readonly infos: Readonly<Record<string, Float64Array>>;
+  /** What it reports at the last step of each. */
+  readonly lasts: Readonly<Record<string, Float64Array>>;
 }
 
 /** How far worlds that play have come. */
@@ -70,22 +70,22 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
   const [returns, lengths] = [new Float64Array(n), new Float64Array(n)];
   const [terminated, failed] = [new Uint8Array(n), new Uint8Array(n)];
   const success = env.spec.shape.infos.includes("success") ? new Float64Array(n) : undefined;
-  const sums = new Map(env.spec.shape.infos.filter((name) => name !== "success").map((name) => [name, [0, 0]]));
+  const names = env.spec.shape.infos.filter((name) => name !== "success");
+  const told = new Map(names.map((name) => [name, { sum: new Float64Array(n), last: new Float64Array(n) }]));
   const endedBy: Record<string, number> = Object.fromEntries(env.spec.shape.terminations.map((name) => [name, 0]));
   const most = env.maxEpisodeSteps < Infinity ? env.maxEpisodeSteps : ENDLESS_STEPS;
   for (let t = 0; t < most && open.includes(1); t++) {
     const result = await env.step(Array.from(await act(env.observations)));
-    const told = success && result.infos.get("success")?.values;
+    const succeeds = success && result.infos.get("success")?.values;
     const over = Uint8Array.from(result.terminated, (x, w) => x | result.truncated[w]);
-    const isEnd = t === most - 1;
-    for (const [name, sum] of sums) {
+    for (const [name, { sum, last }] of told) {
       const values = result.infos.get(name)?.values;
-      if (values?.length !== n) sums.delete(name);
+      if (values?.length !== n) told.delete(name);
       else
         values.forEach((x: number, w: number) => {
           if (open[w] === 0) return;
-          sum[0] += x;
-          if (isEnd || over[w] !== 0) sum[1] += x;
+          sum[w] += x;
+          last[w] = x;
         });
     }
     for (let w = 0; w < n; w++) {
@@ -94,16 +94,15 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
       lengths[w] = t + 1;
       terminated[w] = result.terminated[w];
       failed[w] |= failedIn(result.infos, w);
-      if (told) success[w] = told[w];
+      if (succeeds) success[w] = succeeds[w];
       if (over[w] !== 0) for (const name of result.infos.endedBy(w)) if (name in endedBy) endedBy[name]++;
       open[w] = over[w] ? 0 : 1;
     }
     tell?.({ steps: t + 1, most, over: n - open.reduce((sum, x) => sum + x, 0) });
     if (over.includes(1) && open.includes(1)) await env.reset({ options: { mask: over } });
   }
-  const steps = lengths.reduce((sum, x) => sum + x, 0);
-  const infos = Object.fromEntries([...sums].map(([name, [all]]) => [name, all / steps]));
-  const lasts = Object.fromEntries([...sums].map(([name, [, last]]) => [name, last / n]));
+  const infos = Object.fromEntries([...told].map(([name, { sum }]) => [name, sum]));
+  const lasts = Object.fromEntries([...told].map(([name, { last }]) => [name, last]));
   return { returns, lengths, terminated, failed, success, endedBy, infos, lasts };
 }
 
@@ -111,15 +110,10 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
 export function joinPlayed(parts: readonly Played[]): Played {
   if (parts.length === 1) return parts[0];
   const all = (of: (part: Played) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)));
-  const steps = parts.map(({ lengths }) => lengths.reduce((sum, x) => sum + x, 0));
-  const episodes = parts.map(({ lengths }) => lengths.length);
   const total = (of: readonly number[]) => of.reduce((a, b) => a + b, 0);
-  const means = (by: "infos" | "lasts", weights: readonly number[]) =>
+  const byName = (by: "infos" | "lasts") =>
     Object.fromEntries(
-      Object.keys(parts[0][by]).map((name) => [
-        name,
-        total(parts.map((part, i) => part[by][name] * weights[i])) / total(weights),
-      ]),
+      Object.keys(parts[0][by]).map((name) => [name, Float64Array.from(all((part) => part[by][name]))]),
     );
   return {
     returns: Float64Array.from(all(({ returns }) => returns)),
@@ -130,8 +124,8 @@ export function joinPlayed(parts: readonly Played[]): Played {
     endedBy: Object.fromEntries(
       Object.keys(parts[0].endedBy).map((name) => [name, total(parts.map(({ endedBy }) => endedBy[name]))]),
     ),
-    infos: means("infos", steps),
-    lasts: means("lasts", episodes),
+    infos: byName("infos"),
+    lasts: byName("lasts"),
   };
 }
 

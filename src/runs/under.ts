@@ -3,10 +3,12 @@ import { availableParallelism } from "node:os";
 import { CorralError } from "../core/errors.ts";
 import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
+import { taskOf } from "../env/registry.ts";
 import { assertUnderMuJoCo } from "../env/mujoco-vec.ts";
+import { ENDLESS_STEPS } from "../rl/evaluate.ts";
 import { meanOf, stderrOf, sumOf } from "./means.ts";
 import type { Part } from "./under-job.ts";
-import { partsOf, playInThreads, playInTurns } from "./under-threads.ts";
+import { partsOf, playInThreads, playInTurns, Progress } from "./under-threads.ts";
 import type { Policy } from "../rl/networks/policy.ts";
 import {
   assertInstalled,
@@ -15,6 +17,7 @@ import {
   openUnder,
   policyFrom,
   UNDERS,
+  type Played,
   type PlayedSoFar,
   type Under,
 } from "./under-worlds.ts";
@@ -93,13 +96,9 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
   for (const one of under) {
     onProgress?.(one, 0);
     const most = Math.min(episodes, options.worlds ?? (await mostWorlds(one, id)));
-    const threads = one === "mujoco" ? threadsOf(own, most, options.modules) : 1;
-    const rooms = partsOf(episodes, Math.floor(most / threads));
-    const over = rooms.map(() => 0);
-    const tell = (part: number, count: number, playing?: PlayedSoFar) => {
-      over[part] = count;
-      onProgress?.(one, sumOf(over), playing);
-    };
+    const threads = one === "mujoco" ? threadsOf(own, id, most, options.modules) : 1;
+    const rooms = partsOf(episodes, Math.min(episodes, threads * Math.ceil(episodes / most)));
+    const progress = new Progress((over, playing) => onProgress?.(one, over, playing));
     const here = async (worldIds: readonly number[], told: (so: PlayedSoFar) => void): Promise<Part> => {
       const some = { ...made, numEnvs: worldIds.length, worldIds };
       await using worlds = await openUnder(one, id, some, { policy, encode });
@@ -107,20 +106,22 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
       return { device: worlds.device, played, actions: worlds.actions() };
     };
     const setup = { source, given, seed, modules: options.modules?.(id) ?? [] };
-    const parts = threads > 1 ? await playInThreads(setup, rooms, threads, tell) : await playInTurns(rooms, here, tell);
+    const parts =
+      threads > 1 ? await playInThreads(setup, rooms, threads, progress) : await playInTurns(rooms, here, progress);
     results.push(resultOf(one, joined(parts), results[0]));
   }
   return { id, checkpoint, episodes, seed, results };
 }
 
-/** Worlds that a thread has at least: to start one takes as long as many of their steps. */
-const LEAST_WORLDS = 8;
+/** Control steps that a thread has to make at least: to start one takes as long. */
+const LEAST_STEPS = 8000;
 
 /** Threads of MuJoCo's worlds: one where options or the task may be known here alone. */
-function threadsOf(own: object, most: number, modules: UnderOptions["modules"]): number {
+function threadsOf(own: object, id: string, most: number, modules: UnderOptions["modules"]): number {
   const { threads = availableParallelism(), budget } = own as { readonly threads?: number; readonly budget?: unknown };
   if (modules === undefined || budget !== undefined) return 1;
-  return Math.max(1, Math.min(threads, Math.floor(most / LEAST_WORLDS)));
+  const { maxEpisodeSteps = ENDLESS_STEPS } = taskOf(id);
+  return Math.max(1, Math.min(threads, most, Math.floor((most * maxEpisodeSteps) / LEAST_STEPS)));
 }
 
 function joined(parts: readonly Part[]): Part {
@@ -134,6 +135,9 @@ function joined(parts: readonly Part[]): Part {
 
 function resultOf(under: Under, { device, played, actions }: Part, first: UnderResult | undefined): UnderResult {
   const { returns, lengths, terminated, success, endedBy, infos, lasts } = played;
+  const steps = sumOf(lengths);
+  const meansOf = (of: Played["infos"], count: number) =>
+    Object.fromEntries(Object.entries(of).map(([name, values]) => [name, sumOf(values) / count]));
   const differences = first && returns.map((x, i) => x - first.returns[i]);
   return {
     under,
@@ -145,8 +149,8 @@ function resultOf(under: Under, { device, played, actions }: Part, first: UnderR
     terminated: meanOf(terminated),
     success: success && meanOf(success.map((x) => Number(x !== 0))),
     endedBy: Object.fromEntries(Object.entries(endedBy).map(([name, count]) => [name, count / returns.length])),
-    infos,
-    lasts,
+    infos: meansOf(infos, steps),
+    lasts: meansOf(lasts, returns.length),
     gap: differences && { mean: meanOf(differences), stderr: stderrOf(differences) },
     actions,
   };

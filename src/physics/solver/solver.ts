@@ -393,7 +393,11 @@ export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution 
     solveM: (x) => joint.solveM!(x),
     solveWhole,
     primal,
-    goesOn: primal !== undefined && !current().exact && m.opt.iterations >= FEW_ITERATIONS,
+    goesOn: primal !== undefined && !current().exact && endsConverged(m),
     coupled,
   });
 }
+
+/** Whether Newton's accelerations are those of its forces: with few iterations, or steps of its search, it ends before. */
+const endsConverged = ({ opt }: ModelView): boolean =>
+  opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;
