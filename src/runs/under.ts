@@ -5,7 +5,6 @@ import { checked } from "../core/options.ts";
 import { integer } from "../core/schema.ts";
 import { taskOf } from "../env/registry.ts";
 import { assertUnderMuJoCo } from "../env/mujoco-vec.ts";
-import { ENDLESS_STEPS } from "../rl/evaluate.ts";
 import { meanOf, stderrOf, sumOf } from "./means.ts";
 import type { Part } from "./under-job.ts";
 import { partsOf, playInThreads, playInTurns, Progress } from "./under-threads.ts";
@@ -120,7 +119,7 @@ const LEAST_STEPS = 8000;
 function threadsOf(own: object, id: string, most: number, modules: UnderOptions["modules"]): number {
   const { threads = availableParallelism(), budget } = own as { readonly threads?: number; readonly budget?: unknown };
   if (modules === undefined || budget !== undefined) return 1;
-  const { maxEpisodeSteps = ENDLESS_STEPS } = taskOf(id);
+  const { maxEpisodeSteps } = taskOf(id);
   return Math.max(1, Math.min(threads, most, Math.floor((most * maxEpisodeSteps) / LEAST_STEPS)));
 }
 
