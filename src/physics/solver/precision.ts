@@ -6,6 +6,9 @@ import type { ModelView } from "../view.ts";
 
 /** With fewer iterations the solver may stop far from the minimum: the result then depends on the path, and MuJoCo's is followed. */
 export const FEW_ITERATIONS = 20;
+/** Whether the solver has iterations, and steps of its line search, to come to accelerations that are those of its forces. */
+export const goesToTheEnd = (opt: ModelView["opt"]): boolean =>
+  opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;
 /**
  * Whether the direction is Newton's. A model that asks for CG gets Newton too, unless its iterations are few: CG sometimes
  * stops far from the minimum, and does not converge on stiff or conflicting constraints in any practical number of

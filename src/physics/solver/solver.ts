@@ -38,6 +38,7 @@ import { bracketedNewton, primalSearch, safeguardedNewton } from "./line-search.
 import {
   endsEarly,
   FEW_ITERATIONS,
+  goesToTheEnd,
   FLOAT32_NOISE,
   FLOAT32_TOLERANCE,
   PATIENCE,
@@ -393,11 +394,7 @@ export function solve(m: ModelView, d: WorldData, input: SolverInput): Solution 
     solveM: (x) => joint.solveM!(x),
     solveWhole,
     primal,
-    goesOn: primal !== undefined && !current().exact && endsConverged(m),
+    goesOn: primal !== undefined && !current().exact && goesToTheEnd(m.opt),
     coupled,
   });
 }
-
-/** Whether Newton's accelerations are those of its forces: with few iterations, or steps of its search, it ends before. */
-const endsConverged = ({ opt }: ModelView): boolean =>
-  opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;

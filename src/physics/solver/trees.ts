@@ -24,7 +24,7 @@ import type { Model } from "../../model/model.ts";
 import type { ContactRows } from "../constraint/contact-rows.ts";
 import { dofsOfRows, type Row, type Rows } from "../constraint/rows.ts";
 import { Field, type ModelView } from "../view.ts";
-import { FEW_ITERATIONS } from "./precision.ts";
+import { goesToTheEnd } from "./precision.ts";
 import type { Coupled, ProductsOf } from "./space.ts";
 
 /** Factors of sums over the world: of a dof, a body, a row, a contact at a slot. */
@@ -53,8 +53,7 @@ export const judgesIslands = (m: ModelView, { anyStiff }: ContactRows): boolean 
   hasIslands(m) && anyStiff && !current().exact;
 
 /** Whether a world may have several islands, and goes on to the minimum. */
-const hasIslands = ({ model: { ntree, opt } }: ModelView): boolean =>
-  ntree > 1 && opt.iterations >= FEW_ITERATIONS && opt.ls_iterations >= FEW_ITERATIONS;
+const hasIslands = ({ model: { ntree, opt } }: ModelView): boolean => ntree > 1 && goesToTheEnd(opt);
 
 /** Place of a tree; 0 is of what is static. */
 const place = (tree: number): number => tree + 1;
