@@ -33,8 +33,8 @@ MuJoCo's ghost in blue, what broke first in red. Positions are drawn by MuJoCo's
 and height fields too; any adapter draws.
 
   --out FILE        .png is the last picture, .gif and .mp4 are all of them; .mp4 needs: npm install
-                    h264-mp4-encoder; .html is one file that plays them in a browser with WebGPU, and
-                    loads nothing
+                    h264-mp4-encoder; .html is one file that plays them in a browser with WebGPU,
+                    and loads nothing
   --steps N         control steps (0 for a PNG, 200 for HTML, else 100; of a recording all; of a
                     crash all, for a PNG up to the one that broke)
   --every N         a picture after each so many control steps (2); pages have all
