@@ -10,7 +10,6 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { tasks } from "../envs/index.ts";
-import { chooseDevice } from "../src/batch/devices.ts";
 import { guardOutput } from "../src/cli/io.ts";
 import { computeWithoutThreads } from "../src/gpu/driver-threads.ts";
 import { makeVec, Sac } from "../src/index.ts";
@@ -48,7 +47,6 @@ const task = tasks.find((one) => one.id === id);
 if (!task) throw new Error(`pass an environment: ${tasks.map((one) => one.id).join(", ")}`);
 
 computeWithoutThreads();
-const device = await chooseDevice({});
 const machine = await chosenMachine();
 const file = fileURLToPath(new URL(`./results/${machineName(machine)}/curves/${id}.sac.json`, import.meta.url));
 const stored = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PeerCurves) : undefined;
@@ -76,8 +74,8 @@ function keep(next: PeerCurves): void {
 /** One world, one control step and one batch an update, as the peer. */
 async function train(seed: number): Promise<CurveRun> {
   const { learningRate } = SETTINGS;
-  await using env = await makeVec(id, { numEnvs: 1, seed, device });
-  await using evalEnv = await makeVec(id, { numEnvs: 1, seed, device });
+  await using env = await makeVec(id, { numEnvs: 1, seed });
+  await using evalEnv = await makeVec(id, { numEnvs: 1, seed });
   const rates = { criticLearningRate: learningRate, temperatureLearningRate: learningRate };
   await using sac = await Sac.create(env, { ...SETTINGS, ...rates, seed });
   const [points, evaluations]: [CurveRun["points"][number][], CurveRun["evaluations"][number][]] = [[], []];

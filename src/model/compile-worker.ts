@@ -1,5 +1,6 @@
 // where a page's models are compiled: a worker of the browser, so that MuJoCo holds nothing up
-import { postedError, type CompileAnswer, type CompileRequest } from "./compile-messages.ts";
+import { postedError } from "../core/posted.ts";
+import type { CompileAnswer, CompileRequest } from "./compile-messages.ts";
 import { compileSourceHere } from "./read-model.ts";
 
 const answer = (message: CompileAnswer): void => (globalThis as unknown as Worker).postMessage(message);

@@ -1,6 +1,7 @@
 // has models compiled by a worker, and fetches the files that they name
 import { CorralError } from "../core/errors.ts";
-import { errorOf, type CompileAnswer, type CompileRequest } from "./compile-messages.ts";
+import { errorOf } from "../core/posted.ts";
+import type { CompileAnswer, CompileRequest } from "./compile-messages.ts";
 import type { EditXml } from "./compile.ts";
 import { isZip } from "./is-zip.ts";
 import type { Model } from "./model-data.ts";

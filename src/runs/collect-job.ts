@@ -1,5 +1,6 @@
 // the work of a collecting thread: its worlds on the CPU, stepped by the policy whose parameters it shares
 import { CorralError } from "../core/errors.ts";
+import type { ThreadPort } from "../core/posted.ts";
 import { seedKey } from "../core/rng.ts";
 import { jsEnvOf, makeJsVec } from "../env/js-env.ts";
 import { makeVec, type NamedOptions } from "../env/make.ts";
@@ -53,17 +54,11 @@ export type CollectAnswer =
   | { readonly state: ThreadState }
   | { readonly error: { readonly code: string; readonly message: string } };
 
-/** What is used of a thread's message port; the published types name none of Node's. */
-interface CollectPort {
-  postMessage(message: CollectAnswer): void;
-  on(event: "message", listener: (request: any) => void): unknown;
-}
-
 /** Where collectors' worlds run by default. */
 export const COLLECTING = "wasm";
 
 /** Makes the worlds, then answers requests. Throws what the environment throws. */
-export async function collectFor(port: CollectPort, setup: CollectSetup): Promise<void> {
+export async function collectFor(port: ThreadPort<CollectAnswer>, setup: CollectSetup): Promise<void> {
   const { id, first, worlds, shape, actor: spec } = setup;
   const { steps, numEnvs, observations: nobs, actions: nact, actorOutputs: nout } = shape;
   const worldIds = Array.from({ length: worlds }, (_, i) => first + i);

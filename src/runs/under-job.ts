@@ -1,5 +1,5 @@
 // the work of a thread that plays on MuJoCo's physics: some of the episodes at a time
-import { errorOf } from "./collect-job.ts";
+import { postedError, type PostedError, type ThreadPort } from "../core/posted.ts";
 import { openUnder, policyFrom, type Played, type PlayedSoFar } from "./under-worlds.ts";
 
 /** What a thread is started with. */
@@ -19,22 +19,13 @@ export interface Part {
   readonly actions?: number | undefined;
 }
 
-export type PlayAnswer =
-  | { readonly so: PlayedSoFar }
-  | { readonly part: Part }
-  | { readonly error: { readonly code: string; readonly message: string } };
-
-/** What is used of a thread's message port; the published types name none of Node's. */
-interface PlayPort {
-  postMessage(message: PlayAnswer): void;
-  on(event: "message", listener: (worldIds: any) => void): unknown;
-}
+export type PlayAnswer = { readonly so: PlayedSoFar } | { readonly part: Part } | { readonly error: PostedError };
 
 /** Plays the episodes of these worlds from their starts. */
 async function playPart(
   { source, given, seed }: PlaySetup,
   worldIds: readonly number[],
-  port: PlayPort,
+  port: ThreadPort<PlayAnswer>,
 ): Promise<Part> {
   const { policy, id, options } = await policyFrom(source, given);
   const made = { ...options, seed, numEnvs: worldIds.length, worldIds };
@@ -44,11 +35,11 @@ async function playPart(
 }
 
 /** Plays what it is sent, one part after the other. */
-export function playFor(port: PlayPort, setup: PlaySetup): void {
+export function playFor(port: ThreadPort<PlayAnswer>, setup: PlaySetup): void {
   port.on("message", (worldIds: readonly number[]) => {
     playPart(setup, worldIds, port).then(
       (part) => port.postMessage({ part }),
-      (error: unknown) => port.postMessage({ error: errorOf(error) }),
+      (error: unknown) => port.postMessage({ error: postedError(error) }),
     );
   });
 }

@@ -1,5 +1,6 @@
 // episodes on MuJoCo's physics in threads: each plays one part after the other, and what they come to does not depend on it
 import { CorralError } from "../core/errors.ts";
+import { errorOf } from "../core/posted.ts";
 import { startWorker } from "../core/worker.ts";
 import type { Part, PlayAnswer, PlaySetup } from "./under-job.ts";
 import type { PlayedSoFar } from "./under-worlds.ts";
@@ -80,7 +81,7 @@ export async function playInThreads(
       worker.on("error", reject);
       worker.on("exit", (code) => reject(new CorralError("internal", `a thread that plays ended with code ${code}.`)));
       worker.on("message", (answer: PlayAnswer) => {
-        if ("error" in answer) reject(errorIn(answer.error));
+        if ("error" in answer) reject(errorOf(answer.error));
         else if ("so" in answer) progress.step(at, answer.so);
         else {
           played[at] = answer.part;
@@ -97,7 +98,3 @@ export async function playInThreads(
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
 }
-
-/** An error that has crossed threads, whose text begins with its code. */
-const errorIn = ({ code, message }: { readonly code: string; readonly message: string }): CorralError =>
-  new CorralError(code, message.replace(`[${code}] `, ""));

@@ -13,6 +13,7 @@ import { FAILED } from "../physics/status.ts";
 import { AppliedPolicy } from "../rl/networks/apply-policy.ts";
 import { ENDLESS_STEPS } from "../rl/evaluate.ts";
 import type { Policy } from "../rl/networks/policy.ts";
+import { sumOf } from "./means.ts";
 import { lastCheckpoint } from "./checkpoints.ts";
 import { OnnxActor, onnxruntime } from "./onnx-actor.ts";
 import { trainOptions } from "./options.ts";
@@ -110,7 +111,6 @@ async function playFirst(env: VectorEnv, seed: number, act: Act, tell?: (so: Pla
 export function joinPlayed(parts: readonly Played[]): Played {
   if (parts.length === 1) return parts[0];
   const all = (of: (part: Played) => ArrayLike<number>) => parts.flatMap((part) => Array.from(of(part)));
-  const total = (of: readonly number[]) => of.reduce((a, b) => a + b, 0);
   const byName = (by: "infos" | "lasts") =>
     Object.fromEntries(
       Object.keys(parts[0][by]).map((name) => [name, Float64Array.from(all((part) => part[by][name]))]),
@@ -122,7 +122,7 @@ export function joinPlayed(parts: readonly Played[]): Played {
     failed: Uint8Array.from(all(({ failed }) => failed)),
     success: parts[0].success && Float64Array.from(all(({ success }) => success!)),
     endedBy: Object.fromEntries(
-      Object.keys(parts[0].endedBy).map((name) => [name, total(parts.map(({ endedBy }) => endedBy[name]))]),
+      Object.keys(parts[0].endedBy).map((name) => [name, sumOf(parts.map(({ endedBy }) => endedBy[name]))]),
     ),
     infos: byName("infos"),
     lasts: byName("lasts"),

@@ -96,18 +96,17 @@ export async function evaluateUnder(source: string, options: UnderOptions): Prom
     onProgress?.(one, 0);
     const most = Math.min(episodes, options.worlds ?? (await mostWorlds(one, id)));
     const threads = one === "mujoco" ? threadsOf(own, id, most, options.modules) : 1;
-    const rooms = partsOf(episodes, Math.min(episodes, threads * Math.ceil(episodes / most)));
+    const parts = partsOf(episodes, Math.min(episodes, threads * Math.ceil(episodes / most)));
     const progress = new Progress((over, playing) => onProgress?.(one, over, playing));
     const here = async (worldIds: readonly number[], told: (so: PlayedSoFar) => void): Promise<Part> => {
       const some = { ...made, numEnvs: worldIds.length, worldIds };
       await using worlds = await openUnder(one, id, some, { policy, encode });
-      const played = await worlds.play(seed, told);
-      return { device: worlds.device, played, actions: worlds.actions() };
+      return { device: worlds.device, played: await worlds.play(seed, told), actions: worlds.actions() };
     };
     const setup = { source, given, seed, modules: options.modules?.(id) ?? [] };
-    const parts =
-      threads > 1 ? await playInThreads(setup, rooms, threads, progress) : await playInTurns(rooms, here, progress);
-    results.push(resultOf(one, joined(parts), results[0]));
+    const played =
+      threads > 1 ? await playInThreads(setup, parts, threads, progress) : await playInTurns(parts, here, progress);
+    results.push(resultOf(one, joined(played), results[0]));
   }
   return { id, checkpoint, episodes, seed, results };
 }
